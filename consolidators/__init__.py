@@ -1,0 +1,1 @@
+"""What happens to an event afterwards: the slow path."""

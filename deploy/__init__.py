@@ -1,0 +1,1 @@
+"""How Magma runs: the local stack, images, compose file."""

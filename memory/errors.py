@@ -1,0 +1,134 @@
+"""Every error Magma raises on purpose.
+
+    MagmaError
+    ├── Retryable            the same work may succeed later: wait and try again, drop nothing
+    │   ├── StoreUnavailable     a server does not answer, or answers that it cannot now
+    │   ├── StoreConflict        a concurrent transaction won; run the whole transaction again
+    │   └── RateLimited          a provider asked for fewer calls
+    ├── Poison               this input will never succeed: dead letter, then go on
+    │   ├── MalformedEvent       not JSON, or not an event
+    │   ├── OversizeEvent        over a documented bound
+    │   └── UnusableModelOutput  an LLM answer that stayed invalid after its one repair
+    ├── Misconfigured        a person must change something: stop with a sentence
+    │   ├── BadSetting           unknown setting or bad value
+    │   ├── EmbeddingMismatch    the collection was built with another model or dimension
+    │   ├── StoreRefused         credentials, missing database, statement not understood
+    │   ├── MissingExtra         a package of an optional extra is not installed
+    │   └── StackProblem         the local stack cannot start: port in use, stale lock
+    └── NotFound             what was asked for does not exist (for this tenant)
+
+`code` is stable: it stands in problem documents, in `x-error-code` headers and in metrics.
+"""
+
+from typing import ClassVar
+
+
+class MagmaError(Exception):
+    """Base of all errors raised on purpose.
+
+    `message` says what happened and where, `hint` what to do about it.
+    """
+
+    code: ClassVar[str] = "magma_error"
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message}. {self.hint}" if self.hint else self.message
+
+
+class Retryable(MagmaError):
+    """Raised when the same work may succeed later; never leads to a dead letter."""
+
+    code = "retryable"
+
+
+class StoreUnavailable(Retryable):
+    """Raised when a store or broker does not answer in time."""
+
+    code = "store_unavailable"
+
+
+class StoreConflict(Retryable):
+    """Raised when a transaction lost against a concurrent one more often than is retried at once."""
+
+    code = "store_conflict"
+
+
+class RateLimited(Retryable):
+    """Raised when a provider refuses for now. `retry_after_s` is the provider's own wish, when it gave one."""
+
+    code = "rate_limited"
+
+    def __init__(self, message: str, *, hint: str = "", retry_after_s: float | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.retry_after_s = retry_after_s
+
+
+class Poison(MagmaError):
+    """Raised when an input can never succeed; it goes to the dead-letter topic and the rest goes on."""
+
+    code = "poison"
+
+
+class MalformedEvent(Poison):
+    """Raised when a record is not JSON or does not validate as an event."""
+
+    code = "malformed_event"
+
+
+class OversizeEvent(Poison):
+    """Raised when a record or one of its fields is over its bound in bytes."""
+
+    code = "oversize_event"
+
+
+class UnusableModelOutput(Poison):
+    """Raised when a model's answer does not fit its schema after one repair."""
+
+    code = "unusable_model_output"
+
+
+class Misconfigured(MagmaError):
+    """Raised when only a person can help; the process stops with this sentence."""
+
+    code = "misconfigured"
+
+
+class BadSetting(Misconfigured):
+    """Raised for an unknown setting or a value that does not validate."""
+
+    code = "bad_setting"
+
+
+class EmbeddingMismatch(Misconfigured):
+    """Raised when the vector collection was built with another embedding model or dimension."""
+
+    code = "embedding_mismatch"
+
+
+class StoreRefused(Misconfigured):
+    """Raised when a store answers that it will never do this: credentials, missing database, bad statement."""
+
+    code = "store_refused"
+
+
+class MissingExtra(Misconfigured):
+    """Raised when an optional package is needed and not installed."""
+
+    code = "missing_extra"
+
+
+class StackProblem(Misconfigured):
+    """Raised when the local stack cannot be started or stopped."""
+
+    code = "stack_problem"
+
+
+class NotFound(MagmaError):
+    """Raised when what was asked for does not exist for this tenant."""
+
+    code = "not_found"

@@ -1,0 +1,141 @@
+"""Every setting, once. `MAGMA_<NAME>` in the environment, or `<name> = value` in `magma.toml`.
+
+Precedence: arguments, environment, `magma.toml` in the working folder, the running local stack's addresses
+(`<data_dir>/stack.json`, written by `magma up`), defaults. A laptop and production differ in addresses only.
+"""
+
+import os
+from enum import StrEnum
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any
+
+import orjson
+from pydantic import Field, SecretStr, ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    InitSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+from memory.errors import BadSetting
+
+#: What the local stack tells the settings; everything else in the file is for `magma status`.
+STACK_FILE = "stack.json"
+CONFIG_FILE = "magma.toml"
+PREFIX = "MAGMA_"
+
+
+class EmbeddingModel(StrEnum):
+    """Which encoder turns text into vectors. Stored with the collection; a mismatch refuses to start."""
+
+    WORDLLAMA = "wordllama"
+    BGE_SMALL = "bge-small"
+    OPENAI = "openai"
+
+
+class LlmProvider(StrEnum):
+    """Who consolidates: deterministic rules, offline, or any OpenAI-compatible endpoint."""
+
+    RULES = "rules"
+    OPENAI = "openai"
+
+
+class Settings(BaseSettings):
+    """Settings of every Magma process. Units stand in the names."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True, env_ignore_empty=True)
+
+    data_dir: Path = Field(Path(".magma"), description="where the local stack keeps its data")
+
+    kafka_bootstrap: str = Field("127.0.0.1:9092", description="Kafka brokers, host:port[,host:port]")
+    kafka_session_timeout_ms: Annotated[int, Field(ge=1_000, le=600_000)] = Field(
+        30_000, description="a worker silent for so long loses its partitions; the local stack uses 6000"
+    )
+    kafka_fetch_max_wait_ms: Annotated[int, Field(ge=1, le=30_000)] = Field(
+        100, description="longest wait of a fetch for new records"
+    )
+    topic_prefix: str = Field("", pattern=r"^[A-Za-z0-9._-]*$", description="put before every topic and group name")
+    topic_partitions: Annotated[int, Field(ge=1, le=10_000)] = Field(4, description="partitions of new topics")
+    topic_replication: Annotated[int, Field(ge=1, le=32)] = Field(1, description="replicas of new topics")
+
+    graph_uri: str = Field("bolt://127.0.0.1:7687", description="Memgraph, Bolt address")
+    graph_user: str = Field("magma", description="Bolt user")
+    graph_password: SecretStr = Field(SecretStr("magma"), description="Bolt password")
+    graph_database: str = Field("memgraph", description="Bolt database; Memgraph Community has this one")
+    graph_timeout_s: Annotated[float, Field(gt=0, le=600)] = Field(30.0, description="bound on one transaction")
+
+    milvus_uri: str = Field("http://127.0.0.1:19530", description="Milvus address")
+    milvus_token: SecretStr = Field(SecretStr(""), description="Milvus token, user:password or an API key")
+    milvus_collection: str = Field("magma_events", pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", description="collection name")
+    milvus_timeout_s: Annotated[float, Field(gt=0, le=600)] = Field(20.0, description="bound on one call")
+
+    embedding_model: EmbeddingModel = Field(EmbeddingModel.WORDLLAMA, description="encoder of the fast path")
+    embedding_dim: Annotated[int, Field(ge=1, le=32_768)] | None = Field(
+        None, description="dimension; the model's own when not set"
+    )
+    embedding_openai_model: str = Field("text-embedding-3-small", description="model name for embedding_model=openai")
+
+    openai_base_url: str | None = Field(None, description="OpenAI-compatible endpoint; OpenAI's when not set")
+    openai_api_key: SecretStr = Field(SecretStr(""), description="key for the endpoint")
+    llm_provider: LlmProvider = Field(LlmProvider.RULES, description="who consolidates")
+    llm_model: str = Field("gpt-4o-mini", description="model name for llm_provider=openai and for answers")
+    llm_timeout_s: Annotated[float, Field(gt=0, le=600)] = Field(60.0, description="bound on one model call")
+
+    batch_max_events: Annotated[int, Field(ge=1, le=1_000)] = Field(512, description="most events in one durable write")
+    write_timeout_s: Annotated[float, Field(gt=0, le=600)] = Field(60.0, description="bound on one durable write")
+    stop_timeout_s: Annotated[float, Field(gt=0, le=60)] = Field(10.0, description="bound on a worker's shutdown")
+
+    serve_host: str = Field("127.0.0.1", description="address of the query service")
+    serve_port: Annotated[int, Field(ge=0, le=65_535)] = Field(8080, description="port of the query service")
+    context_budget_tokens: Annotated[int, Field(ge=50, le=100_000)] = Field(3_000, description="default context budget")
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Order the sources; the stack's addresses stand last, so that anything a person wrote wins."""
+        toml = TomlConfigSettingsSource(settings_cls, Path(CONFIG_FILE))
+        given = {**toml(), **env_settings(), **init_settings()}
+        data_dir = Path(given.get("data_dir", ".magma"))
+        return (init_settings, env_settings, toml, InitSettingsSource(settings_cls, stack_settings(data_dir)))
+
+    @cached_property
+    def stack_file(self) -> Path:
+        """Where the local stack writes its addresses."""
+        return self.data_dir / STACK_FILE
+
+
+def stack_settings(data_dir: Path) -> dict[str, Any]:
+    """Give the settings that a running local stack provides; empty when none runs or the file is not readable."""
+    try:
+        document = orjson.loads((data_dir / STACK_FILE).read_bytes())
+    except (FileNotFoundError, NotADirectoryError, PermissionError, orjson.JSONDecodeError):
+        return {}
+    found = document.get("settings", {}) if isinstance(document, dict) else {}
+    return {name: value for name, value in found.items() if name in Settings.model_fields}
+
+
+def load_settings(**given: Any) -> Settings:
+    """Load the settings; raises `BadSetting` naming each unknown or invalid one and where it can be set."""
+    unknown = sorted(
+        name
+        for name in os.environ
+        if name.startswith(PREFIX) and name.removeprefix(PREFIX).lower() not in Settings.model_fields
+    )
+    if unknown:
+        raise BadSetting(f"unknown setting in the environment: {', '.join(unknown)}", hint="see `magma config show`")
+    try:
+        return Settings(**given)
+    except ValidationError as error:
+        lines = [f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors()]
+        raise BadSetting(
+            f"bad setting: {'; '.join(lines)}", hint=f"set {PREFIX}<NAME> in the environment or <name> in {CONFIG_FILE}"
+        ) from error

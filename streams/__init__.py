@@ -1,0 +1,1 @@
+"""What happens to an event on the way in."""
