@@ -1,6 +1,14 @@
-"""Every topic, its key and what its values are: the contract with other services."""
+"""Every topic, its key and what its values are: the contract with other services.
 
-from dataclasses import dataclass
+| topic | key | value |
+| --- | --- | --- |
+| `agent.events` | any | `memory.events.AgentEvent`, JSON |
+| `memory.events` | tenant + session | the same, validated, with its stored id in the header `magma-id` |
+| `memory.ingested` | tenant + session | `memory.records.Ingested` |
+| `memory.changes` | tenant + session | `memory.records.Changed` |
+| `<topic>.dlq` | unchanged | unchanged, with `x-error-*` headers |
+"""
+
 from enum import StrEnum
 
 from memory.settings import Settings
@@ -38,6 +46,11 @@ class Stage(StrEnum):
         """The topic that this stage consumes."""
         return _SOURCE.get(self, Topic.MEMORY_INGESTED)
 
+    @property
+    def output(self) -> Topic:
+        """The topic that this stage publishes on once a batch is durable."""
+        return _OUTPUT.get(self, Topic.MEMORY_CHANGES)
+
     def group_in(self, settings: Settings) -> str:
         """Give the consumer group's full name."""
         return f"{settings.topic_prefix}magma.{self.value}"
@@ -45,17 +58,8 @@ class Stage(StrEnum):
 
 _SOURCE = {Stage.INTAKE: Topic.AGENT_EVENTS, Stage.INGEST: Topic.MEMORY_EVENTS}
 
+_OUTPUT = {Stage.INTAKE: Topic.MEMORY_EVENTS, Stage.INGEST: Topic.MEMORY_INGESTED}
+
 #: Stages that deepen the memory after an event is durable.
 CONSOLIDATION = (Stage.SEMANTIC, Stage.ENTITIES, Stage.CAUSAL, Stage.EPISODES)
 
-
-@dataclass(frozen=True, slots=True)
-class Key:
-    """Key of `memory.*` records: one session of one tenant, so that one partition owns the session's chain."""
-
-    tenant: str
-    session: str
-
-    def encode(self) -> bytes:
-        """Give the record key: `tenant|session` in UTF-8; neither part can contain `|`."""
-        return f"{self.tenant}|{self.session}".encode()

@@ -1,0 +1,116 @@
+"""What a pipeline stage gets and gives: records of a log, and the handler that makes them durable.
+
+A handler knows its stores and nothing of Kafka; `streams.delivery` drives it and alone decides about offsets.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Protocol
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from memory.errors import MalformedEvent, Poison
+from memory.events import Name
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One record as it was read. `timestamp_ms`: milliseconds since 1970 UTC, the broker's or producer's."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp_ms: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes], ...] = ()
+
+    @property
+    def place(self) -> str:
+        """Where the record stands: `topic/partition/offset`."""
+        return f"{self.topic}/{self.partition}/{self.offset}"
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A record to publish on the stage's output topic once the batch is durable."""
+
+    key: bytes
+    value: bytes
+    headers: tuple[tuple[str, bytes], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A record that can never succeed, and why."""
+
+    record: Record
+    error: Poison
+
+
+@dataclass(frozen=True, slots=True)
+class Handled:
+    """The outcome of a batch: everything not in `rejected` is durable. `outgoing` is published before the ack."""
+
+    outgoing: tuple[Outgoing, ...] = ()
+    rejected: tuple[Rejected, ...] = ()
+
+
+class Handler(Protocol):
+    """Makes a batch durable.
+
+    Called with 1..n records in order for each partition; the same record may come again after a crash, so the work
+    must be idempotent. Returns only when all is durable. Raises `Retryable` (the whole batch is tried again, for ever),
+    `Poison` (the batch is bisected until the bad record is alone), `Misconfigured` (the worker stops with its sentence).
+    """
+
+    async def handle(self, records: Sequence[Record]) -> Handled:
+        """Make the records durable."""
+        ...
+
+
+class Ingested(BaseModel):
+    """Value of `memory.ingested`: events of one session whose write is durable in both stores. Key: tenant|session."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    tenant: Name
+    session: Name
+    ids: Annotated[tuple[str, ...], Field(min_length=1, max_length=1_000)]
+
+    def encode(self) -> bytes:
+        """Give the JSON value."""
+        return orjson.dumps(self.model_dump())
+
+
+class Changed(BaseModel):
+    """Value of `memory.changes`: what one consolidation stage added for events of one session. Key: tenant|session.
+
+    `edges`: one object for each edge: type, source, target, origin, confidence and what else its kind carries.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    tenant: Name
+    session: Name
+    stage: str
+    ids: tuple[str, ...]
+    edges: tuple[dict[str, Any], ...] = ()
+
+    def encode(self) -> bytes:
+        """Give the JSON value."""
+        return orjson.dumps(self.model_dump())
+
+
+def decode_ingested(value: bytes | None) -> Ingested:
+    """Decode a value of `memory.ingested`; raises `MalformedEvent` for anything else."""
+    try:
+        return Ingested.model_validate_json(value or b"")
+    except ValidationError as error:
+        raise MalformedEvent(f"not a memory.ingested value: {error.error_count()} problems") from error
+
+
+def session_key(tenant: str, session: str) -> bytes:
+    """Give the key of every `memory.*` record: `tenant|session`, so that one partition owns a session's chain."""
+    return f"{tenant}|{session}".encode()
