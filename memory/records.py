@@ -61,8 +61,9 @@ class Handler(Protocol):
     """Makes a batch durable.
 
     Called with 1..n records in order for each partition; the same record may come again after a crash, so the work
-    must be idempotent. Returns only when all is durable. Raises `Retryable` (the whole batch is tried again, for ever),
-    `Poison` (the batch is bisected until the bad record is alone), `Misconfigured` (the worker stops with its sentence).
+    must be idempotent. Returns only when all is durable. Raises `Retryable` (the whole batch is tried again, for
+    ever), `Poison` (the batch is bisected until the bad record is alone), `Misconfigured` (the worker stops with its
+    sentence).
     """
 
     async def handle(self, records: Sequence[Record]) -> Handled:

@@ -62,4 +62,3 @@ _OUTPUT = {Stage.INTAKE: Topic.MEMORY_EVENTS, Stage.INGEST: Topic.MEMORY_INGESTE
 
 #: Stages that deepen the memory after an event is durable.
 CONSOLIDATION = (Stage.SEMANTIC, Stage.ENTITIES, Stage.CAUSAL, Stage.EPISODES)
-
