@@ -14,6 +14,7 @@
     │   ├── EmbeddingMismatch    the collection was built with another model or dimension
     │   ├── StoreRefused         credentials, missing database, statement not understood
     │   ├── MissingExtra         a package of an optional extra is not installed
+    │   ├── UnreadableInput      a file that cannot be read, or is not what it was said to be
     │   └── StackProblem         the local stack cannot start: port in use, stale lock
     └── NotFound             what was asked for does not exist (for this tenant)
 
@@ -120,6 +121,12 @@ class MissingExtra(Misconfigured):
     """Raised when an optional package is needed and not installed."""
 
     code = "missing_extra"
+
+
+class UnreadableInput(Misconfigured):
+    """Raised when a file given to a command cannot be read or is not in the format it was said to be in."""
+
+    code = "unreadable_input"
 
 
 class StackProblem(Misconfigured):
