@@ -1,0 +1,47 @@
+"""An answer as a person reads it: the context, and the path to each event as a tree."""
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+from rich.tree import Tree
+
+from query_api.models import QueryResult, ResultEvent
+
+
+def render_answer(result: QueryResult, *, explain: bool, most_events: int = 20) -> RenderableType:
+    """Draw a result: intent, window, context; with `explain` a tree of the path to each of the first events."""
+    intents = ", ".join(f"{name} {share:.2f}" for name, share in result.intent.items() if share >= 0.05)
+    head = Text(f"intent {intents}", style="dim")
+    if result.window is not None:
+        head.append(f"   window {result.window.start} … {result.window.end}")
+    if result.degraded:
+        head.append(f"   degraded: {', '.join(map(str, result.degraded))}", style="yellow")
+    answer = getattr(result, "answer", None)
+    parts: list[RenderableType] = [head]
+    if answer:
+        parts.append(Text(answer, style="bold"))
+    if explain:
+        parts.append(_tree(result, most_events))
+    else:
+        parts.append(Text(result.context))
+    return Group(*parts)
+
+
+def _tree(result: QueryResult, most_events: int) -> Tree:
+    tree = Tree(Text(f"{len(result.events)} events, {result.tokens} tokens"), guide_style="dim")
+    for event in result.events[:most_events]:
+        branch = tree.add(_line(event))
+        for step in event.path:
+            arrow = Text(f"{step.from_} ", style="dim").append(f"—{step.edge}→", style="cyan").append(f" {step.to}")
+            arrow.append(f"  {step.score:.3f} {step.origin}", style="dim")
+            branch.add(arrow)
+    return tree
+
+
+def _line(event: ResultEvent) -> Text:
+    text = " ".join(event.text.split())
+    shown = text if len(text) <= 140 else text[:139] + "…"
+    line = Text(f"{event.salience:.3f} ", style="bold").append(f"{event.occurred_at} ", style="dim")
+    line.append(f"{event.speaker or event.agent}: ").append(shown).append(f"  <ref:{event.ref}>", style="green")
+    if event.dates:
+        line.append(f"  [event date: {', '.join(map(str, event.dates))}]", style="magenta")
+    return line

@@ -1,0 +1,116 @@
+"""Which workers run beside the local stack, and a worker as a child of a command that needs one.
+
+A worker on the local stack leaves a note in `<data_dir>/workers/`. `magma ingest --wait` and `magma demo` look there:
+when nobody would take the events, they run a worker for as long as they wait.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import orjson
+
+from deploy.local.process import die_with_parent
+from memory.errors import StackProblem
+from memory.settings import Settings
+from streams.topics import Stage
+
+FOLDER = "workers"
+STOP_S = 15.0
+
+
+@contextmanager
+def registered(settings: Settings, stages: Sequence[Stage]) -> Iterator[None]:
+    """Leave a note that this process runs these stages, for as long as it does."""
+    folder = settings.data_dir / FOLDER
+    if not settings.stack_file.exists():  # a worker against servers elsewhere has nobody to tell
+        yield
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    note = folder / f"{os.getpid()}.json"
+    note.write_bytes(orjson.dumps({"pid": os.getpid(), "stages": [stage.value for stage in stages]}))
+    try:
+        yield
+    finally:
+        note.unlink(missing_ok=True)
+
+
+def running_stages(settings: Settings) -> set[Stage]:
+    """Give the stages that live workers beside this local stack run; notes of dead ones are removed."""
+    stages: set[Stage] = set()
+    for note in sorted((settings.data_dir / FOLDER).glob("*.json")):
+        try:
+            told = orjson.loads(note.read_bytes())
+            os.kill(int(told["pid"]), 0)
+            stages |= {Stage(name) for name in told["stages"]}
+        except (ProcessLookupError, FileNotFoundError, orjson.JSONDecodeError, KeyError, ValueError):
+            note.unlink(missing_ok=True)
+        except PermissionError:  # alive, somebody else's
+            continue
+    return stages
+
+
+class WorkerChild:
+    """A worker process that dies with this one; its log goes to `<data_dir>/logs/worker.log`."""
+
+    def __init__(self, settings: Settings, stages: Sequence[Stage]) -> None:
+        self._log = settings.data_dir / "logs" / "worker.log"
+        self._log.parent.mkdir(parents=True, exist_ok=True)
+        command = [sys.executable, "-m", "cli.main", "worker", *(stage.value for stage in stages)]
+        command += ["--data-dir", str(settings.data_dir)]
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env=_environment(),
+                preexec_fn=die_with_parent,
+            )
+
+    def ensure_alive(self) -> None:
+        """Raise `StackProblem` with the end of its log when the worker has stopped."""
+        if self._process.poll() is None:
+            return
+        last = self._log.read_text(errors="replace").strip().splitlines()[-1:] or ["no output"]
+        raise StackProblem(
+            f"the worker stopped with status {self._process.returncode}: {last[0]}", hint=f"see {self._log}"
+        )
+
+    def stop(self) -> None:
+        """End the worker by its own id: SIGTERM, then SIGKILL after a grace period."""
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGTERM)
+            try:
+                self._process.wait(STOP_S)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait(STOP_S)
+
+
+def _environment() -> dict[str, str]:
+    """Give the child's environment: this one's, with the packages found from wherever we were started."""
+    root = str(Path(__file__).resolve().parent.parent)
+    path = [root, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(path)}
+
+
+@contextmanager
+def workers_for(settings: Settings, stages: Sequence[Stage]) -> Iterator[WorkerChild | None]:
+    """Run the stages that no worker of the local stack runs yet; none when the servers are not a local stack's."""
+    if not settings.stack_file.exists():
+        yield None
+        return
+    absent = [stage for stage in stages if stage not in running_stages(settings)]
+    if not absent:
+        yield None
+        return
+    child = WorkerChild(settings, absent)
+    try:
+        yield child
+    finally:
+        child.stop()
