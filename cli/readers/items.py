@@ -7,7 +7,6 @@ import orjson
 
 from memory.events import AgentEvent
 
-
 #: What some editors put before UTF-8; it says nothing.
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
