@@ -1,14 +1,11 @@
-"""Phrases of time in a text -> intervals with a precision.
-
-Arithmetic is on the calendar of the speaker's own UTC offset; an interval is half-open and in UTC microseconds.
-"""
+"""What a phrase of time means: an interval and how exact it is (arXiv 2601.03236, appendix E.1)."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class Precision(StrEnum):
-    """How exact a resolved phrase is."""
+    """How exact a resolved phrase is; a coarse phrase ("a few days ago") has the unit above its own."""
 
     MINUTE = "minute"
     HOUR = "hour"
@@ -17,6 +14,7 @@ class Precision(StrEnum):
     MONTH = "month"
     SEASON = "season"
     YEAR = "year"
+    DECADE = "decade"
 
 
 @dataclass(frozen=True, slots=True)

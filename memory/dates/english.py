@@ -1,0 +1,75 @@
+"""The English grammar: a cheap look for words of time, then the rules they call for, then the joining of neighbours."""
+
+import re
+
+from memory.dates.clock import Clock
+from memory.dates.english_absolute import RULES as ABSOLUTE
+from memory.dates.english_links import link
+from memory.dates.english_relative import RULES as RELATIVE
+from memory.dates.english_rules import Hit, Rule
+from memory.dates.grammar import Found
+
+#: Most phrases that are kept of one text.
+MAX_FOUND = 64
+
+_RULES: tuple[Rule, ...] = (*ABSOLUTE, *RELATIVE)
+_TRIGGERS = frozenset[str]().union(*(rule.triggers for rule in _RULES))
+_WORD = re.compile(r"[a-z]+|[0-9]+")
+_YEAR = re.compile(r"(?<![0-9])(?:19|20)[0-9]{2}")
+_SIGNS = (("-", re.compile(r"[0-9]-[0-9]")), ("/", re.compile(r"[0-9]/[0-9]")), (".", re.compile(r"[0-9]\.[0-9]")),
+          (":", re.compile(r"[0-9]:[0-9]")))  # fmt: skip
+_CLOCK_WORDS = frozenset({"noon", "midnight"})
+
+
+class English:
+    """Finds English phrases of time. Rules: see `english_absolute`, `english_relative` and `english_links`."""
+
+    def find(self, text: str, clock: Clock) -> list[Found]:
+        """Give the phrases in order, none overlapping another, at most `MAX_FOUND`."""
+        signs = _signs(text)
+        if not signs:
+            return []
+        candidates: list[Found] = []
+        for rule in _RULES:
+            if not signs.isdisjoint(rule.triggers):
+                candidates.extend(_matches(rule, text, clock))
+        return link(text, _longest(candidates), clock)[:MAX_FOUND]
+
+
+def _signs(text: str) -> set[str]:
+    """Give the words and shapes in the text that some rule needs."""
+    words = set(_WORD.findall(text.lower()))
+    signs = words & _TRIGGERS
+    if any(word[0].isdigit() for word in words):
+        signs.update(sign for sign, shape in _SIGNS if sign in text and shape.search(text))
+        if _YEAR.search(text):
+            signs.add("YEAR")
+    else:
+        # "am" and "s" alone are words like any other
+        signs -= {"am", "pm", "a", "p", "s"}
+    return signs | (words & _CLOCK_WORDS)
+
+
+def _matches(rule: Rule, text: str, clock: Clock) -> list[Found]:
+    found = []
+    for match in rule.pattern.finditer(text):
+        try:
+            local = rule.resolve(Hit(match, clock, text))
+        except (ValueError, OverflowError, IndexError):
+            continue  # not in the calendar: 31 February, a year beyond 9999
+        if local is not None and local.start < local.end:
+            core = "core" if match.re.groupindex.get("core") else 0
+            found.append(Found(match.start(core), match.end(core), local))
+    return found
+
+
+def _longest(candidates: list[Found]) -> list[Found]:
+    """Keep the longer of two phrases that overlap."""
+    kept: list[Found] = []
+    for found in sorted(candidates, key=lambda each: (each.start, -each.end)):
+        if kept and found.start < kept[-1].end:
+            if found.end - found.start > kept[-1].end - kept[-1].start:
+                kept[-1] = found
+            continue
+        kept.append(found)
+    return kept

@@ -1,0 +1,56 @@
+"""What a rule of the English grammar is, and what it may ask about the text around a phrase."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+
+from memory.dates.clock import Clock, Local
+
+#: How far back, in characters, the words before a phrase may say that the future is meant.
+_TENSE_REACH = 70
+_FUTURE = re.compile(
+    r"\b(?:will|won't|shall|going to|gonna|plan(?:s|ning|ned)? (?:to|on|for)|upcoming|see you|let's|scheduled|due|"
+    r"starts?|looking forward|can't wait|appointment|remind|until|till|by|deadline)\b|'ll\b|\u2019ll\b",
+    re.IGNORECASE,
+)
+_SENTENCE_END = re.compile(r"[.!?\n]")
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One match of a rule, with what it needs to be resolved."""
+
+    match: re.Match[str]
+    clock: Clock
+    text: str
+
+    def __getitem__(self, group: str) -> str:
+        """Give a group's text, "" when it did not take part."""
+        return self.match[group] or ""
+
+    @property
+    def future(self) -> bool:
+        """Say whether the words before the phrase speak of what is to come; without a sign, the past is meant."""
+        before = self.text[max(0, self.match.start() - _TENSE_REACH) : self.match.start()]
+        ends = [end.end() for end in _SENTENCE_END.finditer(before)]
+        return _FUTURE.search(before[ends[-1] if ends else 0 :]) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A pattern, the words without one of which it cannot match, and the meaning of a match (None: not a date)."""
+
+    triggers: frozenset[str]
+    pattern: re.Pattern[str]
+    resolve: Callable[[Hit], Local | None]
+
+
+def rule(triggers: frozenset[str], pattern: str, resolve: Callable[[Hit], Local | None]) -> Rule:
+    """Compile a rule: whole words only, any case."""
+    return Rule(triggers, re.compile(rf"(?<![\w/-])(?:{pattern})(?!\w)", re.IGNORECASE), resolve)
+
+
+def shifted(clock: Clock, days_count: int) -> Clock:
+    """Give the clock a number of days away."""
+    return Clock(clock.now + timedelta(days=days_count), clock.offset)
