@@ -3,7 +3,8 @@
 A handler knows its stores and nothing of Kafka; `streams.delivery` drives it and alone decides about offsets.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Annotated, Any, Protocol
 
@@ -12,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from memory.errors import MalformedEvent, Poison
 from memory.events import Name
+from memory.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,10 @@ class Handler(Protocol):
     async def handle(self, records: Sequence[Record]) -> Handled:
         """Make the records durable."""
         ...
+
+
+#: Opens a handler with what it holds (stores, models) on the running loop, and closes them after the last batch.
+HandlerFactory = Callable[[Settings], AbstractAsyncContextManager[Handler]]
 
 
 class Ingested(BaseModel):

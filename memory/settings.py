@@ -57,6 +57,7 @@ class Settings(BaseSettings):
     kafka_fetch_max_wait_ms: Annotated[int, Field(ge=1, le=30_000)] = Field(
         100, description="longest wait of a fetch for new records"
     )
+    kafka_idempotent: bool = Field(True, description="idempotent producers; the local stack says false")
     topic_prefix: str = Field("", pattern=r"^[A-Za-z0-9._-]*$", description="put before every topic and group name")
     topic_partitions: Annotated[int, Field(ge=1, le=10_000)] = Field(4, description="partitions of new topics")
     topic_replication: Annotated[int, Field(ge=1, le=32)] = Field(1, description="replicas of new topics")
@@ -87,6 +88,12 @@ class Settings(BaseSettings):
     batch_max_events: Annotated[int, Field(ge=1, le=1_000)] = Field(512, description="most events in one durable write")
     write_timeout_s: Annotated[float, Field(gt=0, le=600)] = Field(60.0, description="bound on one durable write")
     stop_timeout_s: Annotated[float, Field(gt=0, le=60)] = Field(10.0, description="bound on a worker's shutdown")
+    stall_timeout_s: Annotated[float, Field(gt=0, le=86_400)] = Field(
+        300.0, description="a worker with work and no progress for so long exits, to be restarted"
+    )
+    worker_http_port: Annotated[int, Field(ge=0, le=65_535)] = Field(
+        0, description="port of a worker's /live, /ready and /metrics on serve_host; 0: none"
+    )
 
     serve_host: str = Field("127.0.0.1", description="address of the query service")
     serve_port: Annotated[int, Field(ge=0, le=65_535)] = Field(8080, description="port of the query service")
