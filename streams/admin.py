@@ -1,0 +1,117 @@
+"""The topics: created by us, with the partitions and sizes the pipeline relies on, never by the broker's default."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
+
+from memory.errors import Misconfigured
+from memory.settings import Settings
+from streams.clients import LETTER_HEADERS_BYTES, MAX_RECORD_BYTES, REQUEST_TIMEOUT_S, kafka_away
+from streams.topics import Topic
+
+#: Topics whose partition numbers must agree: one partition owns a session from the log to the last consolidator.
+ALIGNED = (Topic.MEMORY_EVENTS, Topic.MEMORY_INGESTED, Topic.MEMORY_CHANGES)
+#: How often and how long a new topic is asked for until every broker knows it.
+SEEN_EVERY_S = 0.1
+SEEN_WITHIN_S = 20.0
+
+
+async def ensure_topics(settings: Settings) -> None:
+    """Create the topics that are missing, with their dead-letter topics, and check those that are there.
+
+    May be called at any time by any number of processes. Raises `StoreUnavailable` when Kafka is away, `Misconfigured`
+    when the `memory.*` topics differ in partitions, or when the broker refuses what the settings ask for.
+    """
+    async with _admin(settings) as admin:
+        there = await _partitions(admin)
+        wanted = {topic.name_in(settings): topic for topic in Topic}
+        missing = {name: _sizes(settings, there, topic) for name, topic in wanted.items() if name not in there}
+        letters = {topic.dead_letters_in(settings): there.get(name) or missing[name] for name, topic in wanted.items()}
+        missing |= {name: partitions for name, partitions in letters.items() if name not in there}
+        if missing:
+            await _create(admin, settings, missing, set(letters))
+            there = await _seen(admin, settings, set(missing))
+        _check_aligned(settings, there)
+
+
+async def topic_partitions(settings: Settings) -> dict[str, int]:
+    """Give the number of partitions of every topic of the cluster; raises `StoreUnavailable`."""
+    async with _admin(settings) as admin:
+        return await _partitions(admin)
+
+
+def _sizes(settings: Settings, there: Mapping[str, int], topic: Topic) -> int:
+    """Give the partitions of a new topic: those of the aligned topics that are there, else the setting."""
+    others = [there[other.name_in(settings)] for other in ALIGNED if other.name_in(settings) in there]
+    return others[0] if others and topic in ALIGNED else settings.topic_partitions
+
+
+def _check_aligned(settings: Settings, there: Mapping[str, int]) -> None:
+    counts = {topic.name_in(settings): there[topic.name_in(settings)] for topic in ALIGNED}
+    if len(set(counts.values())) > 1:
+        told = ", ".join(f"{name} has {partitions}" for name, partitions in counts.items())
+        raise Misconfigured(
+            f"topics that share their keys must have the same number of partitions, but {told}",
+            hint="drain the pipeline, recreate the differing topics with one number and replay",
+        )
+
+
+async def _create(
+    admin: AIOKafkaAdminClient, settings: Settings, missing: Mapping[str, int], letters: set[str]
+) -> None:
+    new = [
+        NewTopic(
+            name=name,
+            num_partitions=partitions,
+            replication_factor=settings.topic_replication,
+            topic_configs={
+                "max.message.bytes": str(MAX_RECORD_BYTES + (LETTER_HEADERS_BYTES if name in letters else 0))
+            },
+        )
+        for name, partitions in missing.items()
+    ]
+    response = await admin.create_topics(new, timeout_ms=int(REQUEST_TIMEOUT_S * 1000))
+    for name, code, *rest in response.topic_errors:
+        error = for_code(code)
+        if code == 0 or error is TopicAlreadyExistsError:
+            continue
+        if error.retriable:
+            raise kafka_away(settings, error())
+        why = next((str(part) for part in rest if part), error.description)
+        raise Misconfigured(
+            f"Kafka refuses to create topic {name} with {missing[name]} partitions and"
+            f" {settings.topic_replication} replicas: {why}",
+            hint="set MAGMA_TOPIC_PARTITIONS and MAGMA_TOPIC_REPLICATION to what the cluster allows",
+        )
+
+
+async def _seen(admin: AIOKafkaAdminClient, settings: Settings, names: set[str]) -> dict[str, int]:
+    """Wait until the new topics are known: creating is done by the controller, and brokers hear of it later."""
+    async with asyncio.timeout(SEEN_WITHIN_S):
+        while not names <= (there := await _partitions(admin)).keys():
+            await asyncio.sleep(SEEN_EVERY_S)
+    return there
+
+
+async def _partitions(admin: AIOKafkaAdminClient) -> dict[str, int]:
+    described: list[dict[str, Any]] = await admin.describe_topics()
+    return {topic["topic"]: len(topic["partitions"]) for topic in described if topic["partitions"]}
+
+
+@asynccontextmanager
+async def _admin(settings: Settings) -> AsyncIterator[AIOKafkaAdminClient]:
+    admin = AIOKafkaAdminClient(
+        bootstrap_servers=settings.kafka_bootstrap, request_timeout_ms=int(REQUEST_TIMEOUT_S * 1000)
+    )
+    try:
+        async with asyncio.timeout(3 * REQUEST_TIMEOUT_S):
+            await admin.start()
+            yield admin
+    except (KafkaError, TimeoutError, OSError) as error:
+        raise kafka_away(settings, error) from error
+    finally:
+        await admin.close()
