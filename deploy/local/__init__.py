@@ -1,0 +1,16 @@
+"""The local stack: Kafka's protocol, Bolt and Milvus from packages, on loopback, without containers or accounts.
+
+It speaks the same three protocols as production; its limits (log in memory, one writer, about 20,000 events a tenant)
+are said by `magma status` and the documentation. Linux only: the servers die with their parent by `PR_SET_PDEATHSIG`.
+"""
+
+from deploy.local.services import LOG_IN_MEMORY, Service, ServiceStatus, StackPlan
+from deploy.local.stack import LocalStack
+
+__all__ = [
+    "LOG_IN_MEMORY",
+    "LocalStack",
+    "Service",
+    "ServiceStatus",
+    "StackPlan",
+]
