@@ -13,12 +13,13 @@ from memory.dates.grammar import Found
 MAX_FOUND = 64
 
 _RULES: tuple[Rule, ...] = (*ABSOLUTE, *RELATIVE)
-_TRIGGERS = frozenset[str]().union(*(rule.triggers for rule in _RULES))
+_TRIGGERS = frozenset[str]().union(*(rule.triggers | rule.needs for rule in _RULES))
 _WORD = re.compile(r"[a-z]+|[0-9]+")
 _YEAR = re.compile(r"(?<![0-9])(?:19|20)[0-9]{2}")
 _SIGNS = (("-", re.compile(r"[0-9]-[0-9]")), ("/", re.compile(r"[0-9]/[0-9]")), (".", re.compile(r"[0-9]\.[0-9]")),
           (":", re.compile(r"[0-9]:[0-9]")))  # fmt: skip
-_CLOCK_WORDS = frozenset({"noon", "midnight"})
+#: Signs only beside a digit; alone they are words like any other.
+_DIGIT_WORDS = frozenset({"am", "pm", "m", "s"})
 
 
 class English:
@@ -31,9 +32,9 @@ class English:
             return []
         candidates: list[Found] = []
         for rule in _RULES:
-            if not signs.isdisjoint(rule.triggers):
+            if not (signs.isdisjoint(rule.triggers) or signs.isdisjoint(rule.needs)):
                 candidates.extend(_matches(rule, text, clock))
-        return link(text, _longest(candidates), clock)[:MAX_FOUND]
+        return link(text, _longest(candidates))[:MAX_FOUND]
 
 
 def _signs(text: str) -> set[str]:
@@ -45,9 +46,8 @@ def _signs(text: str) -> set[str]:
         if _YEAR.search(text):
             signs.add("YEAR")
     else:
-        # "am" and "s" alone are words like any other
-        signs -= {"am", "pm", "a", "p", "s"}
-    return signs | (words & _CLOCK_WORDS)
+        signs -= _DIGIT_WORDS
+    return signs
 
 
 def _matches(rule: Rule, text: str, clock: Clock) -> list[Found]:

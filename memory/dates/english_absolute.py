@@ -28,7 +28,7 @@ from memory.dates.spans import Precision
 _AMBIGUOUS = frozenset({"may", "march", "april", "june", "august"})
 _LOWER_AMBIGUOUS = ("may", "march", "mar", "dec", "sep", "jan")
 
-_TIME = (
+TIME = (
     rf"(?:(?P<hour>[01]?[0-9]|2[0-3]):(?P<minute>[0-5][0-9])(?::(?P<second>[0-5][0-9]))?(?:{SP}?(?P<half>[ap]\.?m\b\.?))?"
     rf"|(?P<hour12>1[0-2]|0?[1-9]){SP}?(?P<half12>[ap]\.?m\b\.?)|(?P<named>noon|midnight))"
 )
@@ -51,9 +51,7 @@ def _iso(hit: Hit) -> Local | None:
         return cal.minute(hit.clock.wall(datetime.fromisoformat(at.isoformat() + "+00:00")))
     if zone:
         digits = zone[1:].replace(":", "")
-        return cal.minute(
-            hit.clock.wall(datetime.fromisoformat(f"{at.isoformat()}{zone[0]}{digits[:2]}:{digits[2:]}"))
-        )
+        return cal.minute(hit.clock.wall(datetime.fromisoformat(f"{at.isoformat()}{zone[0]}{digits[:2]}:{digits[2:]}")))
     return cal.minute(at)
 
 
@@ -115,7 +113,7 @@ def _bare_month(hit: Hit) -> Local | None:
 
 
 def _month_range(hit: Hit) -> Local | None:
-    """"between May and July 2023": both ends are part of it; without a year, the nearest on the side that is meant."""
+    """ "between May and July 2023": both ends are part of it; without a year, the nearest on the side that is meant."""
     if not hit["open"] and not hit["year"]:
         return None
     last = cal.month(_year(hit), month_number(hit["month"]))
@@ -189,11 +187,12 @@ def _time_today(hit: Hit) -> Local | None:
     return at_time(hit.clock.now, time) if time else None
 
 
-_LEAD = r"(?P<lead>in|since|until|till|by|during|before|after|from|early|mid|late|around|throughout|end of|start of|beginning of)"
+_LEAD = (
+    r"(?P<lead>in|since|until|till|by|during|before|after|from|early|mid|late|around|throughout"
+    r"|end of|start of|beginning of)"
+)
 _LAST_DAY = rf"{SP}?(?:to|-|\u2013|\u2014|and|until|till|through){SP}?"
-_NOT_COUNT = r"(?![ ]?(?:ms|s|kb|mb|gb|requests|events|users|rows|times|people|items|tokens|errors|dollars|%|km|miles)\b)"
-
-TIME = _TIME
+_NOT_COUNT = r"(?![ ]?(?:ms|s|kb|mb|gb|requests|events|users|rows|times|people|items|tokens|errors|dollars|km|miles|metres|meters|feet)\b)"
 
 RULES: tuple[Rule, ...] = (
     rule(frozenset({"-", "/"}), _ISO, _iso),
@@ -227,9 +226,13 @@ RULES: tuple[Rule, ...] = (
         rf"(?:,?{SP}{YEAR})?",
         _dated,
     ),
-    rule(MONTH_WORDS, rf"{MONTH},?{SP}(?:of{SP})?{YEAR}", _month_year),
-    rule(SEASON_WORDS, rf"(?:(?:the|in|over|during|of){SP}){{0,2}}{SEASON}(?:{SP}of)?{SP}{YEAR}", _bare_season),
-    rule(SEASON_WORDS, rf"(?:in|over|during|since|until){SP}the{SP}{SEASON}(?P<year>(?!))?", _bare_season),
+    rule(MONTH_WORDS, rf"(?:mid-)?(?P<core>{MONTH},?{SP}(?:of{SP})?{YEAR})", _month_year),
+    rule(
+        SEASON_WORDS,
+        rf"(?:(?:the|in|over|during|of){SP}){{0,2}}{SEASON}(?:{SP}of)?{SP}{YEAR}{_NOT_COUNT}",
+        _bare_season,
+    ),
+    rule(SEASON_WORDS, rf"(?:in|over|during|since|until){SP}the{SP}{SEASON}(?P<year>(?!))?(?!{SP}of\b)", _bare_season),
     rule(
         frozenset({"christmas", "new", "halloween", "valentine"}),
         rf"(?:(?P<which>last|this|next|on){SP})?(?P<feast>christmas(?:{SP}(?:eve|day))?|new{SP}year['\u2019]s{SP}(?:eve|day)"
@@ -259,5 +262,5 @@ RULES: tuple[Rule, ...] = (
         _month_range,
     ),
     rule(MONTH_WORDS, rf"{_LEAD}(?:{SP}|-)(?P<core>{FULL_MONTH})(?P<year>(?!))?(?![ ][0-9])", _bare_month),
-    rule(frozenset({":", "am", "pm", "a", "p"}), rf"(?:at{SP})?{_TIME}(?![:.][0-9])", _time_today),
+    rule(frozenset({":", "am", "pm", "m", "noon", "midnight"}), rf"(?:at{SP})?{TIME}(?![:.][0-9])", _time_today),
 )

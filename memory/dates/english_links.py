@@ -5,8 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from memory.dates import clock as cal
-from memory.dates.clock import Clock, Local
-from memory.dates.english_absolute import clock_time
+from memory.dates.clock import Local
 from memory.dates.english_relative import delta, part_of
 from memory.dates.english_words import COUNT, FULL_WEEKDAY, SP, number, weekday_number
 from memory.dates.grammar import Found
@@ -40,16 +39,16 @@ _TIMES = frozenset({Precision.MINUTE, Precision.HOUR})
 _TIME_TAIL = re.compile(r"(?:at\s)?(?:noon|midnight|[0-9]{1,2}(?::[0-9]{2})?)", re.IGNORECASE)
 
 
-def link(text: str, atoms: list[Found], clock: Clock) -> list[Found]:
+def link(text: str, atoms: list[Found]) -> list[Found]:
     """Join the phrases, which stand in order and do not overlap; the result does not overlap either."""
     joined: list[Found] = []
-    for found in _times(text, atoms):
+    for found in _times(text, _time_ranges(text, atoms)):
         before = max(0, found.start - _REACH)
         grown = found
         try:
             grown = _part(text, grown)
             grown = _edge(text, before, grown)
-            grown = _beside(text, before, grown, clock)
+            grown = _beside(text, before, grown)
         except (ValueError, OverflowError):
             grown = found
         while joined and joined[-1].start >= grown.start:
@@ -63,6 +62,23 @@ def link(text: str, atoms: list[Found], clock: Clock) -> list[Found]:
         else:
             joined.append(_opened(text, before, grown))
     return joined
+
+
+def _time_ranges(text: str, atoms: list[Found]) -> list[Found]:
+    """Join "between 14:00 and 15:30" before either end meets the day beside it."""
+    joined: list[Found] = []
+    for found in atoms:
+        if joined and _is_time(text, joined[-1]) and _is_time(text, found) and _range(text, joined[-1], found):
+            first = joined.pop()
+            local = Local(first.local.start, found.local.end, found.local.precision)
+            joined.append(Found(first.start, found.end, local))
+        else:
+            joined.append(found)
+    return joined
+
+
+def _is_time(text: str, found: Found) -> bool:
+    return found.local.precision in _TIMES and _TIME_TAIL.match(text, found.start, found.end) is not None
 
 
 def _times(text: str, atoms: list[Found]) -> list[Found]:
@@ -80,14 +96,11 @@ def _times(text: str, atoms: list[Found]) -> list[Found]:
 
 
 def _day_and_time(text: str, day: Found, time: Found) -> Local | None:
-    if day.local.precision is not Precision.DAY or time.local.precision not in _TIMES:
+    whole = day.local.precision is Precision.DAY and day.local.end - day.local.start <= timedelta(days=1)
+    if not whole or not _is_time(text, time):
         return None
-    if not _TIME_TAIL.match(text, time.start, time.end):
-        return None
-    if day.local.end - day.local.start > timedelta(days=1):
-        return None
-    at = day.local.start.replace(hour=time.local.start.hour, minute=time.local.start.minute)
-    return cal.minute(at) if time.local.precision is Precision.MINUTE else cal.hour(at)
+    shift = cal.midnight(day.local.start.date()) - cal.midnight(time.local.start.date())
+    return Local(time.local.start + shift, time.local.end + shift, time.local.precision)
 
 
 def _part(text: str, found: Found) -> Found:
@@ -104,7 +117,7 @@ def _edge(text: str, before: int, found: Found) -> Found:
     return replace(found, start=before + match.start(), local=cal.third(found.local, index))
 
 
-def _beside(text: str, before: int, found: Found, clock: Clock) -> Found:
+def _beside(text: str, before: int, found: Found) -> Found:
     """ "the Sunday before 25 May", "two weekends before 17 July", "three days after 8 May", "the week of 9 June"."""
     match = _BESIDE.search(text[before : found.start])
     if match is None:
@@ -131,14 +144,14 @@ def _neighbour(anchor: Local, which: str, sign: int, count: int, *, exact: bool)
         at = (anchor.start if sign < 0 else anchor.end) if sign else None
         if at is None:
             return None
-        moved = at + delta(which, sign * count) if anchor.precision not in _TIMES else anchor.start + delta(which, sign * count)
-        return cal.minute(moved)
+        return cal.minute((anchor.start if anchor.precision in _TIMES else at) + delta(which, sign * count))
     if which not in {"day", "week", "month", "year"}:
         if sign == 0:
             return cal.day(monday + timedelta(days=weekday_number(which)))
         return cal.day(cal.weekday_near(last if sign > 0 else first, weekday_number(which), after=sign > 0))
     if which == "day":
-        return cal.day(first + timedelta(days=-count)) if sign < 0 else cal.day(last + timedelta(days=count)) if sign else None
+        moved = first - timedelta(days=count) if sign < 0 else last + timedelta(days=count)
+        return cal.day(moved) if sign else None
     if which == "week":
         if sign == 0:
             return cal.week(monday)

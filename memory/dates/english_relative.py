@@ -21,6 +21,7 @@ from memory.dates.english_words import (
     FULL_MONTH,
     FULL_WEEKDAY,
     MONTH_WORDS,
+    NUMBER,
     PART_WORDS,
     SEASON,
     SEASON_WORDS,
@@ -29,7 +30,6 @@ from memory.dates.english_words import (
     UNIT,
     UNIT_WORDS,
     VAGUE,
-    WEEKDAY,
     WEEKDAY_WORDS,
     month_number,
     number,
@@ -39,11 +39,13 @@ from memory.dates.spans import Precision
 
 _SIGN = {
     "last": -1, "previous": -1, "past": -1, "this": 0, "the same": 0, "current": 0,
-    "earlier this": 0, "later this": 0, "this coming": 1, "this past": -1, "coming": 1, "next": 1, "upcoming": 1, "following": 1,
+    "earlier this": 0, "later this": 0, "this coming": 1, "this past": -1, "coming": 1, "next": 1,
+    "upcoming": 1,
 }  # fmt: skip
 _WHICH = (
     r"(?P<which>this(?:[ ](?:coming|past))?|(?:earlier|later)[ ]this|last|previous|past|next|coming|upcoming|current)"
 )
+_WHICH_WORDS = frozenset({"this", "last", "previous", "past", "next", "coming", "upcoming", "current"})
 _OF_DAY = r"(?P<part>morning|afternoon|evening|night)\b"
 
 
@@ -119,6 +121,8 @@ def _weekday(hit: Hit) -> Local | None:
 def _which_period(hit: Hit) -> Local | None:
     """A month or season by name: "last" has ended before the reference, "next" starts after it."""
     groups, now = hit.match.groupdict(), hit.clock.now
+    if groups.get("month") in {"may", "march"}:
+        return None  # "this may be", "the last march"
     sign = _SIGN[" ".join(hit["which"].lower().split())]
 
     def of(year: int) -> Local:
@@ -155,6 +159,13 @@ def _ahead(hit: Hit) -> Local | None:
     return _distance(hit, 1)
 
 
+def _seasons_ago(hit: Hit) -> Local | None:
+    """ "two summers ago": the last one that ended is one summer ago."""
+    which, now = SEASONS[hit["season"].lower()], hit.clock.now
+    last = next(year for year in (now.year, now.year - 1, now.year - 2) if cal.season(year, which).end <= now)
+    return cal.season(last - number(hit["number"]) + 1, which)
+
+
 def _distance(hit: Hit, sign: int) -> Local | None:
     unit = hit["unit"].lower()
     if hit["half"]:
@@ -163,10 +174,11 @@ def _distance(hit: Hit, sign: int) -> Local | None:
     if not hit["vague"]:
         return _around(hit.clock, unit, sign * number(hit["number"]))
     least, most = _vague(hit["vague"])
-    ends = (_around(hit.clock, unit, sign * least), _around(hit.clock, unit, sign * most))
-    if ends[0] is None or ends[1] is None:
+    near, far = _around(hit.clock, unit, sign * least), _around(hit.clock, unit, sign * most)
+    if near is None or far is None:
         return None
-    return Local(min(e.start for e in ends), max(e.end for e in ends), COARSE["minute" if unit == "min" else unit])
+    precision = COARSE["minute" if unit == "min" else unit]
+    return Local(min(near.start, far.start), max(near.end, far.end), precision)
 
 
 def _vague(words: str) -> tuple[int, int]:
@@ -232,7 +244,7 @@ def _weekend_beside(hit: Hit) -> Local | None:
     return unit_at(hit.clock, "weekend", 1 if hit["side"].lower() == "after" else -1)
 
 
-_UNIT_OF = UNIT.replace("minute|min|hour|day|", "day|")
+_SEASONS_AGO = rf"{NUMBER}{SP}(?P<season>spring|summer|autumn|fall|winter)s?{SP}ago"
 _ONE_UNIT = r"(?P<unit>weekend|week|month|year|decade)\b"
 
 RULES: tuple[Rule, ...] = (
@@ -243,33 +255,47 @@ RULES: tuple[Rule, ...] = (
         _named_day,
     ),
     rule(PART_WORDS, rf"(?P<which>last|this|next){SP}{_OF_DAY}", _day_part),
-    rule(UNIT_WORDS, rf"(?:the{SP})?{_WHICH}{SP}{_ONE_UNIT}", _which_unit),
+    rule(UNIT_WORDS, rf"(?:the{SP})?{_WHICH}{SP}{_ONE_UNIT}", _which_unit, needs=_WHICH_WORDS),
     rule(
         WEEKDAY_WORDS,
         rf"(?:on{SP})?(?:the{SP})?{_WHICH}{SP}(?:week(?:['\u2019]s)?{SP})?{FULL_WEEKDAY}",
         _which_weekday,
+        needs=_WHICH_WORDS,
     ),
-    rule(MONTH_WORDS, rf"{_WHICH}{SP}{FULL_MONTH}(?![ ][0-9])", _which_period),
-    rule(SEASON_WORDS, rf"(?:the{SP})?{_WHICH}{SP}{SEASON}", _which_period),
+    rule(MONTH_WORDS, rf"{_WHICH}{SP}{FULL_MONTH}(?![ ][0-9])", _which_period, needs=_WHICH_WORDS),
+    rule(SEASON_WORDS, rf"(?:the{SP})?{_WHICH}{SP}{SEASON}", _which_period, needs=_WHICH_WORDS),
     rule(
         WEEKDAY_WORDS,
         rf"(?<!every )(?<!each )(?:on{SP})?{FULL_WEEKDAY}(?:{SP}{_OF_DAY})?(?!['\u2019]?s\b)",
         _weekday,
     ),
-    rule(frozenset({"ago"}), rf"(?:about{SP}|around{SP}|almost{SP}|nearly{SP}|over{SP})?{COUNT}{SP}{UNIT}{SP}ago", _ago),
-    rule(frozenset({"back"}), rf"{COUNT}{SP}{UNIT}{SP}back(?!{SP}(?:to|in|from|and|with)\b)", _ago),
-    rule(UNIT_WORDS, rf"in{SP}(?:about{SP}|around{SP})?{COUNT}{SP}{UNIT}(?!{SP}of\b)(?:{SP}(?:time|from{SP}now))?", _ahead),
-    rule(frozenset({"now"}), rf"{COUNT}{SP}{UNIT}{SP}from{SP}now", _ahead),
+    rule(
+        frozenset({"ago"}),
+        rf"(?:(?:about|around|almost|nearly|over){SP})?{COUNT}{SP}{UNIT}{SP}ago",
+        _ago,
+        needs=UNIT_WORDS,
+    ),
+    rule(SEASON_WORDS | {"summers", "winters", "springs", "autumns", "falls"}, _SEASONS_AGO, _seasons_ago),
+    rule(frozenset({"back"}), rf"{COUNT}{SP}{UNIT}{SP}back(?!{SP}(?:to|in|from|and|with)\b)", _ago, needs=UNIT_WORDS),
+    rule(
+        UNIT_WORDS,
+        rf"in{SP}(?:(?:about|around){SP})?{COUNT}{SP}{UNIT}(?!{SP}of\b)(?:{SP}(?:time|from{SP}now))?",
+        _ahead,
+        needs=frozenset({"in"}),
+    ),
+    rule(frozenset({"now"}), rf"{COUNT}{SP}{UNIT}{SP}from{SP}now", _ahead, needs=UNIT_WORDS),
     rule(
         UNIT_WORDS,
         rf"(?:(?:in|over|during|for|within|throughout){SP})?(?:the{SP})?(?P<which>last|past|next|coming|previous|following)"
-        rf"{SP}(?:{COUNT}{SP})(?P<_>){UNIT}",
+        rf"{SP}(?:{COUNT}{SP}){UNIT}",
         _running,
+        needs=frozenset({"last", "past", "next", "coming", "previous", "following"}),
     ),
     rule(
         UNIT_WORDS,
         rf"(?:in|over|during|for|within|throughout){SP}the{SP}(?P<which>last|past){SP}(?P<number>(?!))?(?P<vague>(?!))?{UNIT}",
         _running,
+        needs=frozenset({"last", "past"}),
     ),
     rule(
         frozenset({"last", "next"}),

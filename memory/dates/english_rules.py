@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import timedelta
 
 from memory.dates.clock import Clock, Local
 
@@ -39,18 +38,24 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A pattern, the words without one of which it cannot match, and the meaning of a match (None: not a date)."""
+    """A pattern and the meaning of a match (None: not a date).
+
+    It is only tried on a text that has one of `triggers` and one of `needs`.
+    """
 
     triggers: frozenset[str]
+    needs: frozenset[str]
     pattern: re.Pattern[str]
     resolve: Callable[[Hit], Local | None]
 
 
-def rule(triggers: frozenset[str], pattern: str, resolve: Callable[[Hit], Local | None]) -> Rule:
+def rule(
+    triggers: frozenset[str],
+    pattern: str,
+    resolve: Callable[[Hit], Local | None],
+    *,
+    needs: frozenset[str] | None = None,
+) -> Rule:
     """Compile a rule: whole words only, any case."""
-    return Rule(triggers, re.compile(rf"(?<![\w/-])(?:{pattern})(?!\w)", re.IGNORECASE), resolve)
-
-
-def shifted(clock: Clock, days_count: int) -> Clock:
-    """Give the clock a number of days away."""
-    return Clock(clock.now + timedelta(days=days_count), clock.offset)
+    compiled = re.compile(rf"(?<![\w/-])(?:{pattern})(?!\w)", re.IGNORECASE)
+    return Rule(triggers, needs or triggers, compiled, resolve)

@@ -1,0 +1,135 @@
+"""English phrases of time and what they mean."""
+
+import time
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memory.dates import LANGUAGES, DateSpan, Precision, find_dates
+from tests.dates.phrases import MEANT, NOT_MEANT
+
+REFERENCE = datetime(2023, 6, 9, 19, 30, tzinfo=timezone(timedelta(hours=2)))
+_STEP = {"minute": timedelta(minutes=1), "hour": timedelta(hours=1), "day": timedelta(days=1)}
+
+
+def micros(text: str) -> int:
+    at = datetime.fromisoformat(text).replace(tzinfo=REFERENCE.tzinfo)
+    return (at - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+
+
+def cases() -> list[tuple[str, int, int, Precision]]:
+    rows = []
+    for line in MEANT.strip().splitlines():
+        phrase, start, end, precision = (part.strip() for part in line.split("|"))
+        step = _STEP[precision] // timedelta(microseconds=1) if not end else 0
+        rows.append((phrase, micros(start), micros(end) if end else micros(start) + step, Precision(precision)))
+    return rows
+
+
+def test_the_list_of_phrases_is_long_enough_to_say_something() -> None:
+    assert len(cases()) >= 120
+
+
+@pytest.mark.parametrize(("phrase", "start", "end", "precision"), cases(), ids=lambda value: str(value)[:40])
+def test_a_phrase_means_its_interval(phrase: str, start: int, end: int, precision: Precision) -> None:
+    spans = find_dates(phrase, REFERENCE)
+    assert len(spans) == 1, spans
+    # a window that ends "now" includes the reference's own microsecond
+    assert (spans[0].start_us, spans[0].precision) == (start, precision)
+    assert spans[0].end_us - end in {0, 1}
+
+
+@pytest.mark.parametrize(("phrase", "start", "end", "precision"), cases(), ids=lambda value: str(value)[:40])
+def test_a_phrase_inside_a_sentence_means_the_same(phrase: str, start: int, end: int, precision: Precision) -> None:
+    spans = find_dates(f"You know what, {phrase.rstrip('.')}; it went well.", REFERENCE)
+    if phrase.startswith("the weekend after"):
+        assert [span.start_us for span in spans] == [start]
+    else:
+        assert [(span.start_us, span.precision) for span in spans] == [(start, precision)]
+
+
+@pytest.mark.parametrize("text", NOT_MEANT)
+def test_words_that_only_look_like_dates_are_left_alone(text: str) -> None:
+    assert find_dates(text, REFERENCE) == []
+
+
+def test_yesterday_is_counted_on_the_speakers_calendar_not_on_utc() -> None:
+    late_evening_in_new_york = datetime(2023, 10, 20, 22, 0, tzinfo=timezone(timedelta(hours=-4)))
+    (span,) = find_dates("yesterday", late_evening_in_new_york)
+    start = datetime(2023, 10, 19, 4, 0, tzinfo=UTC)
+    assert span == DateSpan("yesterday", _us(start), _us(start + timedelta(days=1)), Precision.DAY)
+
+
+def test_several_phrases_come_in_the_order_of_the_text_with_their_own_words() -> None:
+    text = "Last week I met Ana, on 8 May 2023 we spoke, and tomorrow at 5pm she comes."
+    assert [span.phrase for span in find_dates(text, REFERENCE)] == ["Last week", "8 May 2023", "tomorrow at 5pm"]
+
+
+def test_a_naive_reference_is_refused() -> None:
+    with pytest.raises(ValueError, match="UTC offset"):
+        find_dates("yesterday", REFERENCE.replace(tzinfo=None))
+
+
+def test_a_language_without_a_grammar_is_named() -> None:
+    with pytest.raises(KeyError, match="'xx'"):
+        find_dates("gestern", REFERENCE, language="xx")
+
+
+def test_another_language_can_be_registered() -> None:
+    LANGUAGES.register("en-test", LANGUAGES.get("en"))
+    assert find_dates("yesterday", REFERENCE, language="en-test") == find_dates("yesterday", REFERENCE)
+
+
+_WORDS = st.sampled_from(
+    (
+        "last next this week weekend month year before after of the a few couple two 3 in on since until between and to "
+        "from May may 8 8th 2023 9999 0 31 February Sunday Sun night ago 14:05 5pm 2023-05-08 9999-12-31 0001-01-01 "
+        "summer 1990s , . - 99/99/99 yesterday tomorrow 99999999 years minutes hour decades end early mid late"
+    ).split()
+)
+
+
+@given(st.lists(_WORDS, max_size=14), st.datetimes(timezones=st.just(UTC)))
+@settings(max_examples=400, deadline=None)
+def test_no_sequence_of_date_words_at_any_reference_raises_and_spans_are_intervals(
+    words: list[str], reference: datetime
+) -> None:
+    for span in find_dates(" ".join(words), reference):
+        assert span.start_us < span.end_us
+
+
+@given(st.text(max_size=300))
+@settings(max_examples=200, deadline=None)
+def test_no_text_raises_and_each_phrase_stands_in_it(text: str) -> None:
+    for span in find_dates(text, REFERENCE):
+        assert span.phrase in text
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "a few ",
+        "1",
+        "12:",
+        "may ",
+        "last ",
+        "the week before ",
+        "8 May 2023 ",
+        "in the last 3 ",
+        "on Friday, ",
+        " ",
+        "19-",
+    ],
+)
+def test_time_grows_with_the_length_of_the_text_and_no_faster(piece: str) -> None:
+    text = (piece * (65_536 // len(piece)))[:65_536]
+    started = time.process_time()
+    find_dates(text, REFERENCE)
+    # measured: below 0.5 s; quadratic behaviour would take minutes
+    assert time.process_time() - started < 5
+
+
+def _us(at: datetime) -> int:
+    return (at - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
