@@ -7,6 +7,7 @@ year" are the calendar's; a bare "Friday" or "in March" lies in the past unless 
 days back, with the precision of the next coarser unit.
 """
 
+import re
 from datetime import timedelta
 
 from dateutil.relativedelta import relativedelta
@@ -156,6 +157,8 @@ def _ago(hit: Hit) -> Local | None:
 
 
 def _ahead(hit: Hit) -> Local | None:
+    if _DURATION.search(hit.before):
+        return None  # "we have not talked in two weeks" is a length of time
     return _distance(hit, 1)
 
 
@@ -201,6 +204,7 @@ def delta(unit: str, count: int) -> relativedelta | timedelta:
     return lengths[unit]
 
 
+_DURATION = re.compile(r"\b(?:not|never|first|best|worst|longest|only|once|twice)\b|n['\u2019]t\b", re.IGNORECASE)
 _RANGE_PRECISION = {
     "min": Precision.MINUTE,
     "minute": Precision.MINUTE,

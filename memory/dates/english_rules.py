@@ -9,7 +9,7 @@ from memory.dates.clock import Clock, Local
 #: How far back, in characters, the words before a phrase may say that the future is meant.
 _TENSE_REACH = 70
 _FUTURE = re.compile(
-    r"\b(?:will|won't|shall|going to|gonna|plan(?:s|ning|ned)? (?:to|on|for)|upcoming|see you|let's|scheduled|due|"
+    r"\b(?:will|won't|shall|going to|gonna|plan(?:s|ning|ned)?|upcoming|see you|let's|scheduled|due|"
     r"starts?|looking forward|can't wait|appointment|remind|until|till|by|deadline)\b|'ll\b|\u2019ll\b",
     re.IGNORECASE,
 )
@@ -29,11 +29,16 @@ class Hit:
         return self.match[group] or ""
 
     @property
-    def future(self) -> bool:
-        """Say whether the words before the phrase speak of what is to come; without a sign, the past is meant."""
+    def before(self) -> str:
+        """The words of the same sentence in front of the phrase, as far as they are looked at."""
         before = self.text[max(0, self.match.start() - _TENSE_REACH) : self.match.start()]
         ends = [end.end() for end in _SENTENCE_END.finditer(before)]
-        return _FUTURE.search(before[ends[-1] if ends else 0 :]) is not None
+        return before[ends[-1] if ends else 0 :]
+
+    @property
+    def future(self) -> bool:
+        """Say whether the words before the phrase speak of what is to come; without a sign, the past is meant."""
+        return _FUTURE.search(self.before) is not None
 
 
 @dataclass(frozen=True, slots=True)

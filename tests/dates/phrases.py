@@ -95,6 +95,7 @@ this month | 2023-06-01 | 2023-07-01 | month
 next month | 2023-07-01 | 2023-08-01 | month
 last year | 2022-01-01 | 2023-01-01 | year
 next year | 2024-01-01 | 2025-01-01 | year
+plans for the weekend | 2023-06-10 | 2023-06-12 | day
 last weekend | 2023-06-03 | 2023-06-05 | day
 this weekend | 2023-06-10 | 2023-06-12 | day
 next weekend | 2023-06-17 | 2023-06-19 | day
@@ -176,6 +177,7 @@ error 500 after 2000 requests, 3/4 done, 24/7 support, 1st place
 INC-2023-05-08-001 and payments-2023-05 are ids
 I fall often; spring cleaning is winter proof
 99/99/2023 and 31/31/2023 and 2023-02-30
+we have not talked in a few days, the first time in two weeks
 I love Christmas and a fall of 2000 metres
 this is the last time, next to the past tense, this may be it
 ten days of rain, three weeks of work, a week off
