@@ -1,0 +1,93 @@
+"""One event as a context shows it (arXiv 2601.03236, eq. 7).
+
+    <t:2023-05-08T13:56:00+00:00> Caroline: I went there yesterday. [event date: 7 May 2023] <ref:D1:3>
+
+The time in front is the message's, with the offset its producer gave; the event date is what the message talks about.
+"""
+
+import re
+from datetime import datetime, timedelta
+
+from memory.dates import FAR_FUTURE_US, FAR_PAST_US, DateSpan, Precision
+from memory.events import EventNode, from_us
+from memory.text import clip_tokens
+
+#: What looks like our own marks inside somebody's text must not be taken for them.
+_LOOKALIKE = re.compile(r"<(?=\s*(?:t|ref)\s*:)", re.IGNORECASE)
+
+_SEASONS = {12: "winter", 1: "winter", 2: "winter", 3: "spring", 4: "spring", 5: "spring"}
+_SEASONS |= {6: "summer", 7: "summer", 8: "summer", 9: "autumn", 10: "autumn", 11: "autumn"}
+_LONGEST = {
+    Precision.MINUTE: timedelta(minutes=1),
+    Precision.HOUR: timedelta(hours=1),
+    Precision.DAY: timedelta(days=1),
+    Precision.WEEK: timedelta(days=7),
+    Precision.MONTH: timedelta(days=31),
+    Precision.SEASON: timedelta(days=92),
+    Precision.YEAR: timedelta(days=366),
+}
+_SLACK = timedelta(hours=2)  # a day of 25 hours is still a day
+
+
+def block(node: EventNode, *, superseded_by: str = "", most_tokens: int | None = None) -> str:
+    """Write an event as a block of the context.
+
+    `superseded_by`: ref of a newer event that gives another value for the same thing. `most_tokens`: cut the text to so
+    many tokens and say so.
+    """
+    text = _LOOKALIKE.sub("‹", node.text)
+    if most_tokens is not None:
+        text = f"{clip_tokens(text, most_tokens)} [cut]"
+    at = from_us(node.occurred_us, node.offset_minutes).isoformat()
+    parts = [f"<t:{at}> {node.speaker or node.agent}: {text}"]
+    if node.dates:
+        shown = dict.fromkeys(show_span(span, node.offset_minutes) for span in node.dates)
+        parts.append(f"[event date: {'; '.join(shown)}]")
+    if superseded_by:
+        parts.append(f"[superseded by {superseded_by}]")
+    parts.append(f"<ref:{node.ref}>")
+    return " ".join(parts)
+
+
+def marker(count: int, first: EventNode, last: EventNode) -> str:
+    """Write what stands for a run of events that were left out: how many, and the days of the earliest and latest."""
+    start, end = (day(from_us(node.occurred_us, node.offset_minutes)) for node in (first, last))
+    span = start if start == end else f"{start} to {end}"
+    return f"[... {count} {'event' if count == 1 else 'events'} left out, {span} ...]"
+
+
+def day(at: datetime) -> str:
+    """Write a day the way the answers do: 7 May 2023."""
+    return f"{at.day} {at:%B} {at.year}"
+
+
+def show_span(span: DateSpan, offset_minutes: int) -> str:
+    """Write a resolved phrase of time at its own precision, on the calendar of the given UTC offset (minutes)."""
+    if span.end_us >= FAR_FUTURE_US:
+        return f"from {_point(from_us(span.start_us, offset_minutes), span.precision)} on"
+    end = from_us(span.end_us, offset_minutes)
+    if span.start_us <= FAR_PAST_US:
+        return f"before {day(end)}"
+    start = from_us(span.start_us, offset_minutes)
+    if end - start > _LONGEST[span.precision] + _SLACK:
+        last = from_us(span.end_us - 1, offset_minutes)
+        return f"{_point(start, span.precision)} to {_point(last, span.precision)}"
+    return _point(start, span.precision)
+
+
+def _point(at: datetime, precision: Precision) -> str:
+    match precision:
+        case Precision.MINUTE:
+            return f"{day(at)} {at:%H:%M}"
+        case Precision.HOUR:
+            return f"{day(at)} {at:%H}:00"
+        case Precision.DAY:
+            return day(at)
+        case Precision.WEEK:
+            return f"week of {day(at)}"
+        case Precision.MONTH:
+            return f"{at:%B} {at.year}"
+        case Precision.SEASON:
+            return f"{_SEASONS[at.month]} {at.year}"
+        case Precision.YEAR:
+            return str(at.year)
