@@ -192,7 +192,10 @@ _LEAD = (
     r"|end of|start of|beginning of)"
 )
 _LAST_DAY = rf"{SP}?(?:to|-|\u2013|\u2014|and|until|till|through){SP}?"
-_NOT_COUNT = r"(?![ ]?(?:ms|s|kb|mb|gb|requests|events|users|rows|times|people|items|tokens|errors|dollars|km|miles|metres|meters|feet)\b)"
+_NOT_COUNT = (
+    r"(?![ ]?(?:ms|s|kb|mb|gb|requests|events|users|rows|times|people|items|tokens|errors|dollars"
+    r"|km|miles|metres|meters|feet)\b)"
+)
 
 RULES: tuple[Rule, ...] = (
     rule(frozenset({"-", "/"}), _ISO, _iso),
