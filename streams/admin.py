@@ -1,6 +1,7 @@
 """The topics: created by us, with the partitions and sizes the pipeline relies on, never by the broker's default."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -34,7 +35,7 @@ async def ensure_topics(settings: Settings) -> None:
         missing |= {name: partitions for name, partitions in letters.items() if name not in there}
         if missing:
             await _create(admin, settings, missing, set(letters))
-            there = await _seen(admin, settings, set(missing))
+            there = await _seen(admin, set(missing))
         _check_aligned(settings, there)
 
 
@@ -89,11 +90,15 @@ async def _create(
         )
 
 
-async def _seen(admin: AIOKafkaAdminClient, settings: Settings, names: set[str]) -> dict[str, int]:
-    """Wait until the new topics are known: creating is done by the controller, and brokers hear of it later."""
-    async with asyncio.timeout(SEEN_WITHIN_S):
-        while not names <= (there := await _partitions(admin)).keys():
-            await asyncio.sleep(SEEN_EVERY_S)
+async def _seen(admin: AIOKafkaAdminClient, names: set[str]) -> dict[str, int]:
+    """Ask until the new topics are known: creating is done by the controller, and the brokers hear of it later."""
+    deadline_s = time.monotonic() + SEEN_WITHIN_S
+    there = await _partitions(admin)
+    while not names <= there.keys() and time.monotonic() < deadline_s:
+        await asyncio.sleep(SEEN_EVERY_S)
+        there = await _partitions(admin)
+    if not names <= there.keys():
+        raise TimeoutError(f"topics created and not seen: {sorted(names - there.keys())}")
     return there
 
 

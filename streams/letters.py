@@ -62,6 +62,19 @@ class Letter:
         )
         return record.headers + tuple(zip(_NAMES, (value.encode() for value in values), strict=True))
 
+    def as_outgoing(self, stage: Stage) -> "DeadRecord":
+        """Give what is published on the dead-letter topic."""
+        return DeadRecord(self.record.key, self.record.value, self.headers(stage))
+
+
+@dataclass(frozen=True, slots=True)
+class DeadRecord:
+    """A record as a dead-letter topic holds it; its value may be None, for a tombstone can be poison as well."""
+
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes], ...]
+
 
 def one_line(message: str) -> str:
     """Give the message on one line, without control characters, at most `MESSAGE_BYTES` of UTF-8."""

@@ -86,7 +86,7 @@ class Publisher:
             await _send(producer, topic, placed)
 
     async def publish_to(self, topic: str, pairs: Sequence[tuple[int, Sendable]]) -> None:
-        """As `publish`, with each record's place given: pairs of a number, taken modulo the partitions, and a record."""
+        """As `publish`, but each record comes with the number of its partition (modulo the topic's)."""
         if not pairs:
             return
         async with self._acknowledged(topic) as producer:

@@ -23,7 +23,8 @@ class Need(StrEnum):
     """What a stage needs to get on; each can be missing while the other is there."""
 
     STORES = "stores"
-    KAFKA = "kafka"
+    INPUT = "input"
+    OUTPUT = "output"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,8 @@ class DeliveryState:
 
     def wait_for(self, need: Need, error: Retryable) -> Waiting:
         """Note a failed attempt that will be made again; gives what is now being waited for."""
-        self.progress()
+        if need is not Need.INPUT:
+            self.progress()
         before = self.waiting.get(need)
         since, attempts = (before.since, before.attempts) if before else (datetime.now(UTC), 0)
         now = Waiting(error.code, error.message, since, attempts + 1)
@@ -68,7 +70,8 @@ class DeliveryState:
 
     def resume(self, need: Need) -> None:
         """Note that an attempt succeeded."""
-        self.progress()
+        if need is not Need.INPUT:  # reading on is no progress with what was read
+            self.progress()
         if need in self.waiting:
             self.waiting = {other: waiting for other, waiting in self.waiting.items() if other is not need}
 
