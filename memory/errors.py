@@ -15,6 +15,7 @@
     │   ├── StoreRefused         credentials, missing database, statement not understood
     │   ├── MissingExtra         a package of an optional extra is not installed
     │   ├── UnreadableInput      a file that cannot be read, or is not what it was said to be
+    │   ├── LlmNotConfigured     an answer was asked for and no model is set
     │   └── StackProblem         the local stack cannot start: port in use, stale lock
     └── NotFound             what was asked for does not exist (for this tenant)
 
@@ -127,6 +128,12 @@ class UnreadableInput(Misconfigured):
     """Raised when a file given to a command cannot be read or is not in the format it was said to be in."""
 
     code = "unreadable_input"
+
+
+class LlmNotConfigured(Misconfigured):
+    """Raised when an answer needs a language model and none is configured."""
+
+    code = "llm_not_configured"
 
 
 class StackProblem(Misconfigured):

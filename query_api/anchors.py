@@ -1,6 +1,6 @@
 """Where a walk starts: reciprocal rank fusion of ranked lists (arXiv 2601.03236, eq. 4).
 
-    score(n) = Σ over lists of weight / (k + rank of n), ranks from 1; a node that a list lacks gets nothing from it.
+score(n) = Σ over lists of weight / (k + rank of n), ranks from 1; a node that a list lacks gets nothing from it.
 """
 
 from collections.abc import Callable, Mapping, Sequence

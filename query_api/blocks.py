@@ -76,18 +76,12 @@ def show_span(span: DateSpan, offset_minutes: int) -> str:
 
 
 def _point(at: datetime, precision: Precision) -> str:
-    match precision:
-        case Precision.MINUTE:
-            return f"{day(at)} {at:%H:%M}"
-        case Precision.HOUR:
-            return f"{day(at)} {at:%H}:00"
-        case Precision.DAY:
-            return day(at)
-        case Precision.WEEK:
-            return f"week of {day(at)}"
-        case Precision.MONTH:
-            return f"{at:%B} {at.year}"
-        case Precision.SEASON:
-            return f"{_SEASONS[at.month]} {at.year}"
-        case Precision.YEAR:
-            return str(at.year)
+    return {
+        Precision.MINUTE: f"{day(at)} {at:%H:%M}",
+        Precision.HOUR: f"{day(at)} {at:%H}:00",
+        Precision.DAY: day(at),
+        Precision.WEEK: f"week of {day(at)}",
+        Precision.MONTH: f"{at:%B} {at.year}",
+        Precision.SEASON: f"{_SEASONS[at.month]} {at.year}",
+        Precision.YEAR: str(at.year),
+    }[precision]

@@ -72,13 +72,15 @@ ENGLISH: tuple[Cue, ...] = (
         "consequence",
         Intent.WHY,
         FITS,
-        r"\b(?:because of|due to|as a result of|in response to)\b|\b(?:consequence|outcome|effect|impact|result)s?\s+of\b",
+        r"\b(?:because of|due to|as a result of|in response to)\b|"
+        r"\b(?:consequence|outcome|effect|impact|result)s?\s+of\b",
     ),
     _cue(
         "when",
         Intent.WHEN,
         ASKS,
-        rf"\bwhen(?:'s|’s|'d|’d)?\s+(?:exactly\s+)?{_AUXILIARY}\b|\bwhen(?:'s|’s|'d|’d)\b|\b(?:since|until|till|by)\s+when\b|"
+        rf"\bwhen(?:'s|’s|'d|’d)?\s+(?:exactly\s+)?{_AUXILIARY}\b|\bwhen(?:'s|’s|'d|’d)\b|"
+        r"\b(?:since|until|till|by)\s+when\b|"
         rf"\b{_EMBEDS}\s+(?:exactly\s+)?(?:since\s+|until\s+|by\s+)?when\b|\bwhen\s*\?",
     ),
     _cue(
@@ -132,7 +134,8 @@ RELATIVE = re.compile(
 #: "not why, but when", "I don't care when it happened": what is named there is not asked. "I don't know why" asks.
 NEGATED = re.compile(
     r"\b(?:not|never\s?mind|forget|ignore|regardless of|no matter|without (?:saying|asking|telling me)|rather than|"
-    r"instead of|other than)\s+(?:about\s+)?(?:why|when|who|whom|whose|how come|how long|what (?:date|day|time|year|caused))\b|"
+    r"instead of|other than)\s+(?:about\s+)?(?:why|when|who|whom|whose|how come|how long|"
+    r"what (?:date|day|time|year|caused))\b|"
     r"\b(?:do|does|did|am|is|are)(?:\s+not|n't|n’t)\s+(?:\w+\s+){0,2}?(?:tell|care|ask|asking|want|need|mind|matter|"
     r"interested)\b(?:(?!\bbut\b)[^,.;:?!])*",
     re.IGNORECASE,

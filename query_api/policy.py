@@ -56,7 +56,8 @@ class WalkPolicy(_Part):
     """Bounds and constants of the beam search (Alg. 1, eq. 5-6).
 
     `depth`: most hops from an anchor; `budget`: most nodes visited, anchors included; `hub_limit`: an entity with more
-    events is a hub, and so many of its events are expanded; `strength`: multiply φ by the edge's own strength;
+    events is a hub, and so many of its events are expanded; `hubs`: most hubs expanded in one walk, those the question
+    names and then the rarest first; `strength`: multiply φ by the edge's own strength;
     `drop_threshold`: a hop on which the cosine falls by more is not taken (None: no such rule).
     """
 
@@ -65,6 +66,7 @@ class WalkPolicy(_Part):
     depth: Annotated[int, Field(ge=0, le=20)] = 5
     budget: Annotated[int, Field(ge=1, le=1_000)] = 200
     hub_limit: Annotated[int, Field(ge=1, le=100)] = 10
+    hubs: Annotated[int, Field(ge=0, le=50)] = 4
     strength: bool = True
     drop_threshold: Annotated[float, Field(gt=0, le=2)] | None = None
 
@@ -168,7 +170,9 @@ def read_policy(path: Path) -> Policy:
 def shipped_policies() -> dict[str, Policy]:
     """Give the policies that come with the package, by name."""
     folder = files(POLICY_PACKAGE) / POLICY_FOLDER
-    found = [parse_policy(item.read_text("utf-8"), item.name) for item in folder.iterdir() if item.name.endswith(".toml")]
+    found = [
+        parse_policy(item.read_text("utf-8"), item.name) for item in folder.iterdir() if item.name.endswith(".toml")
+    ]
     return {policy.name: policy for policy in sorted(found, key=lambda policy: policy.name)}
 
 

@@ -72,7 +72,7 @@ class RuleRouter:
         window = question_window(question, reference) if reference is not None else None
         names = tuple(key for key in name_candidates(question) if key in known)
         fired = self._fired(question)
-        evidence = {intent: 0.0 for intent in Intent}
+        evidence = dict.fromkeys(Intent, 0.0)
         for cue in fired:
             # cues of one intent do not add up: two ways to ask for a time are one question
             evidence[cue.intent] = max(evidence[cue.intent], cue.evidence)

@@ -29,7 +29,7 @@ _CHUNK = 32
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a model is given. `shown`: ids in reading order; `cut`: ids whose text is not whole; `left_out`: the rest."""
+    """What a model is given. `shown`: ids in reading order; `cut`: ids with a text cut short; `left_out`: the rest."""
 
     text: str
     tokens: int

@@ -16,7 +16,9 @@ DAY_US = 86_400_000_000
 START_US = 1_683_554_160_000_000
 
 
-def node(name: str, *, text: str = "something", at_us: int = START_US, session: str = "s1", **given: object) -> EventNode:
+def node(
+    name: str, *, text: str = "something", at_us: int = START_US, session: str = "s1", **given: object
+) -> EventNode:
     base = EventNode(
         tenant=TENANT,
         id=name,

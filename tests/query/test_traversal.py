@@ -1,6 +1,7 @@
 """Beam search of arXiv 2601.03236, Alg. 1, eq. 5-6: numbers, bounds, determinism, and what a policy changes."""
 
 import asyncio
+import itertools
 import math
 
 import pytest
@@ -165,7 +166,7 @@ def test_budget_and_depth_are_hard_and_every_path_starts_at_an_anchor(
         path = found.path(id_)
         assert len(path) == visit.depth
         assert (path[0].hop.source if path else id_) in starts
-        assert all(one.hop.target == two.hop.source for one, two in zip(path, path[1:], strict=False))
+        assert all(one.hop.target == two.hop.source for one, two in itertools.pairwise(path))
 
 
 @settings(max_examples=60, deadline=None)
