@@ -8,6 +8,7 @@
     ├── Poison               this input will never succeed: dead letter, then go on
     │   ├── MalformedEvent       not JSON, or not an event
     │   ├── OversizeEvent        over a documented bound
+    │   ├── ConflictingEvent     its id is taken by another event; the first write wins
     │   └── UnusableModelOutput  an LLM answer that stayed invalid after its one repair
     ├── Misconfigured        a person must change something: stop with a sentence
     │   ├── BadSetting           unknown setting or bad value
@@ -86,6 +87,12 @@ class OversizeEvent(Poison):
     """Raised when a record or one of its fields is over its bound in bytes."""
 
     code = "oversize_event"
+
+
+class ConflictingEvent(Poison):
+    """Raised when an event has the id of a stored event that says something else; the stored one stays."""
+
+    code = "conflicting_event"
 
 
 class UnusableModelOutput(Poison):
