@@ -11,7 +11,7 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from memory.errors import StackProblem
-from memory.settings import STACK_FILE, Settings
+from memory.settings import STACK_FILE, Settings, stack_settings
 
 #: Said wherever the local stack is described: an empty log must never pass for an empty memory.
 LOG_IN_MEMORY = (
@@ -63,11 +63,14 @@ class StackPlan:
 
     @classmethod
     def beside(cls, settings: Settings, ports: Mapping[Service, int] | None = None) -> Self:
-        """Plan what these settings do not give already: a server whose address a person set is not started.
-
-        `settings` must not come from a running stack's own file.
-        """
-        given = frozenset(service for service in Service if service.address_setting in settings.model_fields_set)
+        """Plan what a person did not give already: a server whose address they set is theirs and is not started."""
+        from_stack = stack_settings(settings.data_dir)
+        given = frozenset(
+            service
+            for service in Service
+            if (name := service.address_setting) in settings.model_fields_set
+            and getattr(settings, name) != from_stack.get(name)
+        )
         return cls(ports or {}, given)
 
 
@@ -95,6 +98,20 @@ class StackState(BaseModel):
     owner: Owner
     pid: int
     started_at: datetime = Field(default_factory=lambda: datetime.now(UTC))
+
+
+class StartReport(BaseModel):
+    """What the supervisor tells `magma up`, once: all servers answered (no `message`), or why not.
+
+    `held`: another stack has the directory. `killed_pid`: the supervisor before this one, if it was killed.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    message: str = ""
+    hint: str = ""
+    held: bool = False
+    killed_pid: int | None = None
 
 
 def write_state(data_dir: Path, state: StackState) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from deploy.local.broker import Broker
 from deploy.local.graph import GraphServer
-from deploy.local.lock import DataDirLock
+from deploy.local.lock import DataDirLock, Holder
 from deploy.local.ports import LOOPBACK, free_port, is_free
 from deploy.local.process import Child
 from deploy.local.server import Server, ping, require_packages
@@ -34,7 +34,7 @@ STOP_TIMEOUT_S = 10.0
 _PING_TIMEOUT_S = 5.0
 _PING_EVERY_S = 0.05
 #: Starts of one server with a port of our choice: another process may take the port before the server binds it.
-_ATTEMPTS = 4
+_ATTEMPTS = 2
 
 
 @dataclass
@@ -104,9 +104,9 @@ class LocalStack:
         return self._settings
 
     @property
-    def recovered(self) -> bool:
-        """Whether the stack before this one was killed."""
-        return self._lock.left_behind is not None
+    def left_behind(self) -> Holder | None:
+        """Who held the data directory before, if it was killed."""
+        return self._lock.left_behind
 
     def __enter__(self) -> Self:
         self.start()
@@ -153,9 +153,10 @@ class LocalStack:
         state = StackState(settings=self._addresses(), services=self.services, owner=self._owner, pid=self._lock.pid)
         write_state(self.data_dir, state)
 
-    def dead(self) -> Iterable[Running]:
-        """Give the servers whose process has ended."""
-        return [running for running in self._running.values() if running.child.exit_status() is not None]
+    @property
+    def running(self) -> Mapping[Service, Running]:
+        """The servers that were started, ended ones included."""
+        return self._running
 
     def relaunch(self, service: Service) -> None:
         """Start an ended server again on the port that clients know; `answer` tells when it is ready."""

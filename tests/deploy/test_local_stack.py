@@ -6,58 +6,17 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from neo4j import AsyncGraphDatabase
-from pymilvus import MilvusClient
 
 from deploy.local import LocalStack, Service, StackPlan
 from deploy.local.ports import free_port
 from deploy.local.server import ping
 from memory.errors import StackProblem, StoreRefused, StoreUnavailable
 from memory.settings import STACK_FILE, Settings, load_settings
+from tests.deploy.stores import count_nodes, is_alive, read_vector, write_node, write_vector
 
 pytestmark = pytest.mark.stack
 
 PING_TIMEOUT_S = 10.0
-
-
-async def write_node(settings: Settings, uid: str) -> None:
-    async with (
-        AsyncGraphDatabase.driver(
-            settings.graph_uri, auth=(settings.graph_user, settings.graph_password.get_secret_value())
-        ) as driver,
-        driver.session(database=settings.graph_database) as session,
-    ):
-        await session.execute_write(lambda tx: tx.run("MERGE (n:Kept {uid: $uid})", uid=uid))
-
-
-async def count_nodes(settings: Settings, uid: str) -> int:
-    async with (
-        AsyncGraphDatabase.driver(
-            settings.graph_uri, auth=(settings.graph_user, settings.graph_password.get_secret_value())
-        ) as driver,
-        driver.session(database=settings.graph_database) as session,
-    ):
-        answer = await session.run("MATCH (n:Kept {uid: $uid}) RETURN count(n) AS n", uid=uid)
-        record = await answer.single(strict=True)
-        return int(record["n"])
-
-
-def write_vector(settings: Settings, collection: str) -> None:
-    client = MilvusClient(uri=settings.milvus_uri, timeout=20)
-    try:
-        client.create_collection(collection, dimension=4, id_type="string", max_length=64, timeout=20)
-        client.upsert(collection, [{"id": "kept", "vector": [1.0, 0.0, 0.0, 0.0]}], timeout=20)
-    finally:
-        client.close()
-
-
-def read_vector(settings: Settings, collection: str) -> list[str]:
-    client = MilvusClient(uri=settings.milvus_uri, timeout=20)
-    try:
-        client.load_collection(collection, timeout=20)
-        return [row["id"] for row in client.get(collection, ids=["kept"], timeout=20)]
-    finally:
-        client.close()
 
 
 @pytest.mark.parametrize("service", list(Service))
@@ -97,10 +56,9 @@ def test_graph_and_vectors_outlive_the_stack_and_their_servers_do_not(tmp_path: 
     assert not (tmp_path / STACK_FILE).exists()
     for pid in pids:
         assert pid is not None
-        with pytest.raises(ProcessLookupError):
-            os.kill(pid, 0)
+        assert not is_alive(pid)
     with LocalStack(tmp_path) as second:
-        assert not second.recovered
+        assert second.left_behind is None
         assert asyncio.run(count_nodes(second.settings, uid)) == 1
         assert read_vector(second.settings, collection) == ["kept"]
 
