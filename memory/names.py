@@ -38,6 +38,8 @@ class NameSpan:
     kind: NameKind
 
 
+#: Short forms that are written as often as the word itself; only beside another word, where they are sure.
+_SHORT = {"svc": "service", "srv": "service", "db": "database", "k8s": "kubernetes", "mgr": "manager"}
 _COMBINING = re.compile("[\u0300-\u036f]+")
 _APOSTROPHES = str.maketrans({"\u2019": "'", "\u2018": "'", "\u02bc": "'", "`": "'", "\u2010": "-", "\u2011": "-"})
 _POSSESSIVE = re.compile(r"(?<=\w)'s?(?!\w)")
@@ -50,7 +52,8 @@ def normal_form(name: str) -> str:
 
     NFKC (width, ligatures), case, accents of Latin, Greek and Cyrillic letters, possessive, article and punctuation do
     not count; digits, version dots, `&`, `/` inside and `+`, `#` at the end of a word do: "Payments-Service's",
-    "payments_service" and "PAYMENTS SERVICE" are `payments service`, "v2.14" stays itself. Idempotent.
+    "payments_service" and "PAYMENTS SERVICE" are `payments service`, and so is "payments_svc"; "v2.14" stays
+    itself. Idempotent.
     """
     form = name
     for _ in range(4):  # case folding and compatibility forms can undo each other once or twice
@@ -67,6 +70,8 @@ def _form_once(name: str) -> str:
     words = _WORDS.findall(_POSSESSIVE.sub("", plain).replace("'", ""))
     while len(words) > 1 and words[0] in {"the", "a", "an"}:
         del words[0]
+    if len(words) > 1:
+        words = [_SHORT.get(word, word) for word in words]
     return " ".join(words)[:MAX_KEY].rstrip()
 
 
@@ -178,7 +183,7 @@ def _proper(match: re.Match[str], text: str, known: Container[str], found: dict[
     words = match.group().replace("\u2019", "'").split(" ")
     if words[-1] == "New":
         words.pop()  # alone it is a word, in front of another a part of the name
-    opens = _opens_sentence(text, match.start())
+    opens = opens_sentence(text, match.start())
     full = len(words)
     while words and words[0].lower() in _NOT_NAMES:
         del words[0]
@@ -207,6 +212,12 @@ def _is_service(word: str) -> bool:
     return any(part in _SERVICE_PARTS or part.isdigit() for part in word.split("-")) and not word[0].isdigit()
 
 
-def _opens_sentence(text: str, at: int) -> bool:
+def is_common(word: str) -> bool:
+    """Say whether a capitalised word is known to be no name: an opener of sentences, a title, a day or a month."""
+    return word.lower().replace("\u2019", "'") in _NOT_NAMES
+
+
+def opens_sentence(text: str, at: int) -> bool:
+    """Say whether a sentence, a line or a quotation starts at this place: there any word has a capital."""
     before = text[max(0, at - 6) : at].rstrip(" \t")
     return not before or before[-1] in _SENTENCE_END

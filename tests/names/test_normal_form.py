@@ -15,6 +15,7 @@ from memory.names import MAX_KEY, normal_form
         "payments_service",
         "PAYMENTS  SERVICE",
         "the payments service",
+        "payments_svc",
         "payments-service's",
         "Payments\u2011Service\u2019s",
         "\uff30\uff41\uff59\uff4d\uff45\uff4e\uff54\uff53 Service",
@@ -43,6 +44,7 @@ def test_spellings_of_one_name_have_one_form(spelling: str) -> None:
         ("\u2014!\u2014", ""),
         ("", ""),
         ("The", "the"),
+        ("db", "db"),
     ],
 )
 def test_a_name_has_its_form(name: str, form: str) -> None:

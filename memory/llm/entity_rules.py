@@ -1,0 +1,93 @@
+"""Names of an event by rules: patterns for telemetry, spaCy for people, places and organisations in talk."""
+
+import re
+
+from memory.events import EventNode
+from memory.llm.model import EntityType, FoundEntity, Window
+from memory.llm.ner import Named, Recogniser
+from memory.names import MAX_NAMES, NameKind, NameSpan, is_common, normal_form, opens_sentence, provisional_names
+
+#: Below this confidence a name is only a guess: it counts when the memory knows the entity already.
+SURE = 0.6
+
+_TYPE_OF = {
+    NameKind.PROPER: EntityType.OTHER,
+    NameKind.SERVICE: EntityType.SERVICE,
+    NameKind.CODE: EntityType.SERVICE,
+    NameKind.VERSION: EntityType.VERSION,
+    NameKind.IDENTIFIER: EntityType.IDENTIFIER,
+    NameKind.HANDLE: EntityType.AGENT,
+    NameKind.PATH: EntityType.PATH,
+}
+_SERVICE_ENDS = ("service", "svc", "api", "database", "db", "gateway", "queue", "cluster", "worker", "index", "bot")
+#: "the payments service" in plain words: one or two words in front of a word for a service.
+_WEAK = re.compile(rf"\b(?:[a-z]{{3,20}} )?[a-z]{{3,20}} (?:{'|'.join(_SERVICE_ENDS)})\b", re.IGNORECASE)
+_MAX_WORDS = 6
+
+
+class EntityRules:
+    """The offline finder of names; blocking, so it is run in a thread."""
+
+    def __init__(self) -> None:
+        self._recogniser = Recogniser() if Recogniser.installed() else None
+
+    def find(self, window: Window) -> tuple[FoundEntity, ...]:
+        """Give the names of the window's new events, each key once an event, at most `MAX_NAMES` an event."""
+        events = [event for event in window.events if event.id in window.new]
+        named: list[list[Named]] = [[] for _ in events]
+        if self._recogniser is not None:
+            named = list(self._recogniser.find([event.text for event in events]))
+        found: list[FoundEntity] = []
+        for event, spans in zip(events, named, strict=True):
+            found.extend(_of_event(event, spans, window.people))
+        return tuple(found)
+
+
+def entity_type(surface: str) -> EntityType:
+    """Give the type that the look of a name suggests."""
+    for span in provisional_names(surface, frozenset({normal_form(surface)})):
+        if span.surface == surface:
+            return _service_or(span)
+    return EntityType.OTHER
+
+
+def _of_event(event: EventNode, spans: list[Named], people: frozenset[str]) -> list[FoundEntity]:
+    found: dict[str, FoundEntity] = {}
+    for name in provisional_names(event.text, people):
+        kind = EntityType.PERSON if name.key in people else _service_or(name)
+        found[name.key] = FoundEntity(event.id, name.surface, kind, 0.7, f"pattern-{name.kind}")
+    for span in spans:
+        surface, key = span.surface.strip(), normal_form(span.surface)
+        if not _plausible(surface, span.start, event.text, key in people):
+            continue
+        kind = EntityType.PERSON if key in people else span.entity_type
+        before = found.get(key)
+        if before is None or before.entity_type == EntityType.OTHER:
+            found[key] = FoundEntity(event.id, before.surface if before else surface, kind, 0.8, "spacy-ner")
+    for match in _WEAK.finditer(event.text):
+        words = match.group().split(" ")
+        for surface in {" ".join(words), " ".join(words[-2:])}:
+            key = normal_form(surface)
+            if key not in found:
+                found[key] = FoundEntity(event.id, surface, EntityType.SERVICE, 0.5, "known-words")
+    return sorted(found.values(), key=lambda each: -each.confidence)[:MAX_NAMES]
+
+
+def _service_or(name: NameSpan) -> EntityType:
+    if name.kind is NameKind.PROPER and name.key.rsplit(" ", 1)[-1] in _SERVICE_ENDS and " " in name.key:
+        return EntityType.SERVICE
+    return _TYPE_OF[name.kind]
+
+
+def _plausible(surface: str, start: int, text: str, known: bool) -> bool:
+    """Keep out what the model gets wrong in talk: openers of sentences, exclamations, whole clauses, lower case."""
+    words = surface.split()
+    if not words or len(words) > _MAX_WORDS or not surface[0].isalpha() or not surface[0].isupper() or "\n" in surface:
+        return False
+    if known:
+        return True
+    if all(is_common(word.strip(".,!?'\u2019")) for word in words):
+        return False
+    if len(words) == 1:
+        return len(surface) > 2 and not opens_sentence(text, start)
+    return not is_common(words[0]) or words[0].lower() in {"new", "the"}
