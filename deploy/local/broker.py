@@ -56,6 +56,8 @@ class Broker:
             "kafka_bootstrap": f"{LOOPBACK}:{port}",
             "kafka_session_timeout_ms": SESSION_TIMEOUT_MS,
             "kafka_fetch_max_wait_ms": FETCH_MAX_WAIT_MS,
+            # It answers aiokafka's InitProducerId with an error.
+            "kafka_idempotent": False,
             "kafka_idempotent": False,
         }
 
