@@ -2,11 +2,12 @@
 
 An event's place is its chain key: `session uid | time | sequence | id`, written so that the order of the strings is the
 order of `EventNode.order`. Splicing late events in keeps the chain sorted, without a branch and without a gap
-(magma.md, two clocks; arXiv 2601.03236, section 3.2, temporal edges).
+(temporal edges of arXiv 2601.03236, section 3.2; ties and late events are decisions of this project).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from memory.events import EventNode
 
@@ -96,7 +97,7 @@ def plan(tail: Link | None, new: Iterable[Link], gaps: Mapping[str, Gap]) -> Spl
 
 
 def _chain(links: Sequence[Link], splice: Splice) -> None:
-    for earlier, later in zip(links, links[1:], strict=False):
+    for earlier, later in pairwise(links):
         splice.added.append((earlier.uid, later.uid, later.occurred_us - earlier.occurred_us))
 
 

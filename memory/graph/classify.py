@@ -29,7 +29,13 @@ _RETRY_CODES = ("Neo.ClientError.Schema.ConstraintValidationFailed",)
 _TIMEOUT_MESSAGES = ("transaction timeout", "transaction has timed out")
 _TIMEOUT_CODES = ("TransactionTimedOut",)
 _REFUSED_CODES = (".Security.", ".Database.", "SyntaxError", "ParameterMissing", "ProcedureNotFound")
-_REFUSED_MESSAGES = ("mismatched input", "no viable alternative", "extraneous input", "authentication failure", "unbound")
+_REFUSED_MESSAGES = (
+    "mismatched input",
+    "no viable alternative",
+    "extraneous input",
+    "authentication failure",
+    "unbound",
+)
 _DATABASE_GONE = ("DatabaseUnavailable", "General.DatabaseUnavailable")
 
 
@@ -39,7 +45,7 @@ def classify(error: BaseException) -> Verdict:
         return Verdict.REFUSED
     if isinstance(error, ServiceUnavailable | SessionExpired | TimeoutError | OSError):
         return Verdict.UNAVAILABLE
-    if isinstance(error, UnicodeError | OverflowError | TypeError | ValueError):
+    if isinstance(error, UnicodeError | OverflowError):
         return Verdict.POISON  # raised by the driver while it packs a value: nothing was sent
     if isinstance(error, Neo4jError):
         return _of_server(error)

@@ -125,13 +125,12 @@ class SessionNode:
 
 @dataclass(frozen=True, slots=True)
 class EpisodeNode:
-    """An episode of a session as it is stored; `events`: number of its events."""
+    """An episode of a session as it is stored; times are the event times of its ends, in UTC microseconds."""
 
     id: str
     session: str
     title: str
     reason: str
-    events: int
     first_us: int
     last_us: int
 

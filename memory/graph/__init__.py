@@ -1,0 +1,38 @@
+"""The graph store: Memgraph (or the local server) over Bolt. Schema, writes, reads.
+
+`Graph.open(settings)` connects; `Graph.writer()` writes, `Graph.reader(tenant)` reads one tenant's memory.
+"""
+
+from memory.graph.graph import Graph
+from memory.graph.model import (
+    Counts,
+    Done,
+    EntityNode,
+    EpisodeNode,
+    EventsWritten,
+    Hub,
+    Mark,
+    NeighbourEdge,
+    Neighbourhood,
+    SessionNode,
+    Window,
+)
+from memory.graph.reader import GraphReader
+from memory.graph.writer import GraphWriter
+
+__all__ = [
+    "Counts",
+    "Done",
+    "EntityNode",
+    "EpisodeNode",
+    "EventsWritten",
+    "Graph",
+    "GraphReader",
+    "GraphWriter",
+    "Hub",
+    "Mark",
+    "NeighbourEdge",
+    "Neighbourhood",
+    "SessionNode",
+    "Window",
+]

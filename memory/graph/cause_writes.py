@@ -1,0 +1,213 @@
+"""Causal edges into the graph: acceptance and writing in one transaction that excludes the tenant's other writers.
+
+The tenant's `Lock` node is changed first, so what was read for the decision (counts, keys, paths) still holds when the
+edges are committed, and the graph stays acyclic under any number of writers.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from memory.events import uid
+from memory.graph.batches import chunks, halving
+from memory.graph.causality import End, Key, Onward, admit, screen, slack_us
+from memory.graph.driver import Bolt, Transaction
+from memory.graph.marks import mark_in
+from memory.graph.model import Done
+from memory.graph.records import decode_dates
+from memory.graph.rows import provenance_row
+from memory.graph.statements import Statement
+from memory.relations import CausalEdge, CausalKind, Origin, Provenance
+
+Pair = tuple[str, str]
+
+#: Bounds of the search for a cycle: events looked at, and steps.
+MAX_REACH = 4_096
+MAX_STEPS = 64
+#: Parents and waiting effects handled in one transaction.
+_MAX_PAIRS = 1_000
+
+
+async def write_causes(bolt: Bolt, tenant: str, edges: Sequence[CausalEdge], done: Done | None) -> list[CausalEdge]:
+    """Write inferred edges as `GraphWriter.write_causes` says."""
+    added: list[CausalEdge] = []
+    parts = list(chunks(edges)) or [[]]
+    for number, part in enumerate(parts, start=1):
+        marked = done if number == len(parts) else None
+
+        async def write(rows: Sequence[CausalEdge], marked: Done | None = marked) -> list[CausalEdge]:
+            async def work(transaction: Transaction) -> list[CausalEdge]:
+                taken = await _add(transaction, tenant, rows)
+                await mark_in(transaction, tenant, marked)
+                return taken
+
+            return await bolt.transact(work, what="write of causes")
+
+        for written in await halving(part, write):
+            added += written
+    return added
+
+
+async def write_explicit_causes(
+    bolt: Bolt, tenant: str, effects: Sequence[tuple[str, tuple[str, ...]]], now_us: int, done: Done | None
+) -> list[CausalEdge]:
+    """Write the producers' own edges as `GraphWriter.write_explicit_causes` says."""
+    added: list[CausalEdge] = []
+    parts = list(chunks(effects, lambda effect: 1 + len(effect[1]), most=_MAX_PAIRS)) or [[]]
+    for number, part in enumerate(parts, start=1):
+        added += await _write_explicit(bolt, tenant, part, now_us, done if number == len(parts) else None)
+    return added
+
+
+async def _write_explicit(
+    bolt: Bolt, tenant: str, effects: Sequence[tuple[str, tuple[str, ...]]], now_us: int, done: Done | None
+) -> list[CausalEdge]:
+    asked = dict.fromkeys((cause, effect) for effect, causes in effects for cause in causes if cause != effect)
+
+    async def link(transaction: Transaction) -> tuple[list[CausalEdge], list[Pair]]:
+        arrived = [uid(tenant, effect) for effect, _ in effects]
+        waiting = await transaction.collected(Statement.AWAITED_FOR, uids=arrived)
+        pairs = dict(asked)
+        pairs.update(dict.fromkeys((_ident(cause), _ident(effect)) for _, cause, effect in waiting))
+        stored = await _stored(transaction, tenant, pairs)
+        taken = await _add(transaction, tenant, [_explicit(pair, now_us) for pair in pairs if stored.issuperset(pair)])
+        missing = [pair for pair in asked if pair[0] not in stored and pair[1] in stored]
+        if missing:
+            rows = [_awaited_row(tenant, pair, now_us) for pair in missing]
+            await transaction.run(Statement.AWAITED_MERGE, rows=rows)
+        if waiting:
+            await transaction.run(Statement.AWAITED_REMOVE, uids=[item[0] for item in waiting])
+        await mark_in(transaction, tenant, done)
+        return taken, missing
+
+    added, missing = await bolt.transact(link, what="write of explicit causes")
+    if not missing:
+        return added
+
+    # The awaited causes are committed; only now look again. A cause stored before this look is linked here, one stored
+    # after it finds the committed Awaited node when it is consolidated: no interleaving loses the link.
+    async def look_again(transaction: Transaction) -> list[CausalEdge]:
+        stored = await _stored(transaction, tenant, missing)
+        found = [pair for pair in missing if stored.issuperset(pair)]
+        if not found:
+            return []
+        taken = await _add(transaction, tenant, [_explicit(pair, now_us) for pair in found])
+        uids = [_awaited_row(tenant, pair, now_us)["uid"] for pair in found]
+        await transaction.run(Statement.AWAITED_REMOVE, uids=uids)
+        return taken
+
+    return added + await bolt.transact(look_again, what="write of explicit causes")
+
+
+async def _stored(transaction: Transaction, tenant: str, pairs: "Sequence[Pair] | dict[Pair, None]") -> set[str]:
+    uids = sorted({uid(tenant, ident) for pair in pairs for ident in pair})
+    if not uids:
+        return set()
+    return {_ident(found) for found, _ in await transaction.collected(Statement.EVENTS_KNOWN, uids=uids)}
+
+
+async def _add(transaction: Transaction, tenant: str, edges: Sequence[CausalEdge]) -> list[CausalEdge]:
+    """Decide about edges and create those taken."""
+    if not edges:
+        return []
+    lock = f"{tenant}|causes"
+    [[stored_loose, stored_slack_us]] = await transaction.collected(Statement.CAUSES_LOCK, uid=lock)
+    ends = await _ends(transaction, tenant, edges)
+    effects = sorted({uid(tenant, edge.effect) for edge in edges})
+    stored: set[Key] = {
+        (_ident(cause), _ident(effect), kind)
+        for cause, effect, kind in await transaction.collected(Statement.CAUSES_INTO, uids=effects)
+    }
+    candidates = screen(edges, ends, stored).taken
+    loose, slack = slack_us(candidates, ends)
+    onward = Onward()
+    if loose or stored_loose:
+        until_us = max((ends[edge.cause].order[0] for edge in candidates), default=0) + slack + stored_slack_us
+        onward = await _onward(transaction, tenant, {edge.effect for edge in candidates}, until_us)
+    taken = admit(candidates, ends, onward, stored_loose=bool(stored_loose)).taken
+    if not taken:
+        return []
+    rows = [
+        {
+            "a": uid(tenant, edge.cause),
+            "b": uid(tenant, edge.effect),
+            "edge": {"kind": edge.kind.value, **provenance_row(edge.provenance)},
+        }
+        for edge in taken
+    ]
+    for chunk in chunks(rows):
+        await transaction.run(Statement.CAUSES_CREATE, rows=chunk)
+    await _count(transaction, tenant, taken, ends)
+    loose, slack = slack_us(taken, ends)
+    if loose:
+        await transaction.run(Statement.CAUSES_LOOSE, uid=lock, loose=loose, slack_us=slack)
+    return taken
+
+
+async def _ends(transaction: Transaction, tenant: str, edges: Sequence[CausalEdge]) -> dict[str, End]:
+    uids = sorted({uid(tenant, ident) for edge in edges for ident in (edge.cause, edge.effect)})
+    ends: dict[str, End] = {}
+    for found, occurred_us, sequence, dates, out, into in await transaction.collected(Statement.CAUSES_ENDS, uids=uids):
+        ident = _ident(found)
+        spans = tuple((span.start_us, span.end_us) for span in decode_dates(dates))
+        ends[ident] = End((occurred_us, sequence, ident), spans, out or 0, into or 0)
+    return ends
+
+
+async def _onward(transaction: Transaction, tenant: str, roots: set[str], until_us: int) -> Onward:
+    """Load the causal edges that lead from `roots` to events no later than `until_us`, step by step.
+
+    A path back to a cause cannot pass a later event: loose edges together lead back no further than their slack.
+    """
+    edges: dict[str, set[str]] = {}
+    seen, frontier = set(roots), sorted(roots)
+    for _ in range(MAX_STEPS):
+        if not frontier:
+            return Onward(edges)
+        uids = [uid(tenant, ident) for ident in frontier]
+        fresh: set[str] = set()
+        for source, target in await transaction.collected(Statement.CAUSES_ONWARD, uids=uids, until_us=until_us):
+            edges.setdefault(_ident(source), set()).add(_ident(target))
+            fresh.add(_ident(target))
+        frontier = sorted(fresh - seen)
+        seen |= fresh
+        if len(seen) > MAX_REACH:
+            break
+    return Onward(edges, complete=False)
+
+
+async def _count(transaction: Transaction, tenant: str, taken: Sequence[CausalEdge], ends: dict[str, End]) -> None:
+    out: dict[str, int] = {}
+    into: dict[str, int] = {}
+    for edge in taken:
+        if edge.provenance.origin is not Origin.PRODUCER:
+            out[edge.cause] = out.get(edge.cause, 0) + 1
+            into[edge.effect] = into.get(edge.effect, 0) + 1
+    rows: list[dict[str, Any]] = [
+        {
+            "uid": uid(tenant, ident),
+            "causes_out": ends[ident].causes_out + out.get(ident, 0),
+            "causes_in": ends[ident].causes_in + into.get(ident, 0),
+        }
+        for ident in sorted(out.keys() | into.keys())
+    ]
+    if rows:
+        await transaction.run(Statement.CAUSES_DEGREES, rows=rows)
+
+
+def _explicit(pair: Pair, now_us: int) -> CausalEdge:
+    provenance = Provenance(Origin.PRODUCER, 1.0, now_us, rule="producer's parent", evidence=(pair[1],))
+    return CausalEdge(pair[0], pair[1], CausalKind.LEADS_TO, provenance)
+
+
+def _awaited_row(tenant: str, pair: Pair, now_us: int) -> dict[str, Any]:
+    cause, effect = pair
+    return {
+        "uid": f"{tenant}|{effect}|{cause}",
+        "cause_uid": uid(tenant, cause),
+        "effect_uid": uid(tenant, effect),
+        "since_us": now_us,
+    }
+
+
+def _ident(stored_uid: str) -> str:
+    return stored_uid.partition("|")[2]

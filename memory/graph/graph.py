@@ -1,0 +1,51 @@
+"""The graph: one driver, its schema, and the handles through which everything is written and read."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Self
+
+from memory.graph.driver import Bolt
+from memory.graph.reader import GraphReader
+from memory.graph.schema import ddl, dialect_of
+from memory.graph.writer import GraphWriter
+from memory.settings import Settings
+
+
+class Graph:
+    """Owns the connection to the graph server; made on the running loop and used on no other."""
+
+    def __init__(self, bolt: Bolt) -> None:
+        self._bolt = bolt
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, settings: Settings) -> AsyncIterator[Self]:
+        """Connect; raises `StoreUnavailable` when no server answers, `StoreRefused` for credentials or database."""
+        async with Bolt.open(settings) as bolt:
+            yield cls(bolt)
+
+    async def ensure_schema(self) -> None:
+        """Create the constraints and indexes that are missing, in the server's dialect."""
+        for statement in ddl(dialect_of(await self._bolt.ping())):
+            await self._bolt.define(statement)
+
+    async def ping(self) -> str:
+        """Run a query; give the server's agent string. Raises `StoreUnavailable` or `StoreRefused`."""
+        return await self._bolt.ping()
+
+    @property
+    def retries(self) -> int:
+        """Transactions that were run again since the graph was opened."""
+        return self._bolt.retries
+
+    def writer(self) -> GraphWriter:
+        """Give the handle for writing."""
+        return GraphWriter(self._bolt)
+
+    def reader(self, tenant: str) -> GraphReader:
+        """Give the handle for reading one tenant's memory: the only way to a query."""
+        return GraphReader(self._bolt, tenant)
+
+    async def tenants(self) -> list[str]:
+        """Give the tenants that have events, sorted. For operators: proof and metrics, never for a request."""
+        return await GraphReader.tenants(self._bolt)

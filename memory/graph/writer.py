@@ -1,0 +1,86 @@
+"""The one way to write to the graph. Every write is one transaction (or a few, beyond 1,000 rows), idempotent, retried.
+
+Raises, from every method: `StoreUnavailable`, `StoreConflict` (both `Retryable`), `StoreRefused`, and `Poison` for
+values that the server will never take.
+"""
+
+from collections.abc import Sequence
+
+from memory.errors import MalformedEvent
+from memory.events import EventNode
+from memory.graph import cause_writes, episode_writes, event_writes, link_writes
+from memory.graph.batches import chunks
+from memory.graph.driver import Bolt, Transaction
+from memory.graph.marks import mark_in
+from memory.graph.model import Done, EventsWritten, Mark
+from memory.relations import CausalEdge, Episode, Mention, SimilarEdge
+
+
+class GraphWriter:
+    """Writes of all tenants. `done` on a write marks events as finished by a stage in the same transaction."""
+
+    def __init__(self, bolt: Bolt) -> None:
+        self._bolt = bolt
+
+    async def write_events(self, nodes: Sequence[EventNode]) -> EventsWritten:
+        """Store events, their sessions and their places in the chains (arXiv 2601.03236, Alg. 2).
+
+        The chain of a session is a function of the set of its events, whatever the order, the batches or the number of
+        writers. The first write of an id wins. Raises `MalformedEvent` for an event that no server could store.
+        """
+        try:
+            return await event_writes.write_events(self._bolt, nodes)
+        except ValueError as error:
+            raise MalformedEvent(f"an event cannot be stored: {error}") from error
+
+    async def write_causes(
+        self, tenant: str, edges: Sequence[CausalEdge], *, done: Done | None = None
+    ) -> list[CausalEdge]:
+        """Store the causal edges that pass the rules of `memory.graph.causality`; give those that were added."""
+        return await cause_writes.write_causes(self._bolt, tenant, edges, done)
+
+    async def write_explicit_causes(
+        self,
+        tenant: str,
+        effects: Sequence[tuple[str, tuple[str, ...]]],
+        now_us: int,
+        *,
+        done: Done | None = None,
+    ) -> list[CausalEdge]:
+        """Link stored events to the parents their producers named: (effect id, ids of its causes).
+
+        Pass every event once it is stored, those without parents too: an effect that arrived earlier may be waiting for
+        it. A cause that is not stored yet is awaited and linked when it comes; effects that are not stored are skipped.
+        `now_us`: time of the write, UTC microseconds. Gives the edges that were added.
+        """
+        return await cause_writes.write_explicit_causes(self._bolt, tenant, effects, now_us, done)
+
+    async def write_similar(
+        self, tenant: str, edges: Sequence[SimilarEdge], *, done: Done | None = None
+    ) -> list[SimilarEdge]:
+        """Store semantic edges, one for each unordered pair, from the smaller id to the larger; give those added."""
+        return await link_writes.write_similar(self._bolt, tenant, edges, done)
+
+    async def write_mentions(
+        self, tenant: str, mentions: Sequence[Mention], *, done: Done | None = None
+    ) -> list[Mention]:
+        """Store entities and the edges to them; counts, times and spellings on the entity follow. Gives those added.
+
+        Mentions by events that are not stored are skipped; an entity never stays without an edge.
+        """
+        return await link_writes.write_mentions(self._bolt, tenant, mentions, done)
+
+    async def write_episodes(
+        self, tenant: str, episodes: Sequence[Episode], *, done: Done | None = None
+    ) -> list[Episode]:
+        """Store episodes and what is part of them; an event moves to the episode written last. Gives those changed."""
+        return await episode_writes.write_episodes(self._bolt, tenant, episodes, done)
+
+    async def mark_consolidated(self, tenant: str, stage: Mark, ids: Sequence[str]) -> None:
+        """Mark events as finished by a stage that had nothing to write."""
+        for part in chunks(sorted(set(ids))):
+
+            async def work(transaction: Transaction, part: Sequence[str] = part) -> None:
+                await mark_in(transaction, tenant, Done(stage, tuple(part)))
+
+            await self._bolt.transact(work, what="mark")
