@@ -1,0 +1,202 @@
+"""The HTTP face of the query path: `make_app` builds it, `serve` runs it."""
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+from typing import Any
+
+import orjson
+import uvicorn
+from fastapi import FastAPI, Request
+from fastapi.responses import Response, StreamingResponse
+
+import memory
+from memory.errors import LlmNotConfigured, MagmaError, Misconfigured
+from memory.settings import Settings
+from query_api.access import Tenant, check_bind
+from query_api.answer import Answerer, Delta
+from query_api.backends import Backends, Opened
+from query_api.bodies import BoundedBodies
+from query_api.browse import browse
+from query_api.meters import Metered, Meters
+from query_api.models import AnswerResult, QueryRequest, QueryResult
+from query_api.policy import Policy
+from query_api.problems import PROBLEM_RESPONSES, Refused, install, problem_of
+from query_api.reading import Reading
+
+#: Most questions answered at once; more are told to come again.
+MAX_RUNNING = 64
+
+_log = logging.getLogger(__name__)
+
+
+class Service:
+    """What the routes share: the stores, the meters, and the bound on questions at once."""
+
+    def __init__(self) -> None:
+        self.meters = Meters()
+        self.backends: Backends | None = None
+        self._running = 0
+
+    def opened(self) -> Opened:
+        """Give the open stores; raises what keeps them closed."""
+        if self.backends is None:
+            raise Refused(503, "not_ready", "the service is starting or stopping")
+        return self.backends.current()
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[Opened]:
+        """Take one of the places for questions; raises `Refused` when all are taken."""
+        if self._running >= MAX_RUNNING:
+            raise Refused(503, "overloaded", f"{MAX_RUNNING} questions are being answered already")
+        self._running += 1
+        self.meters.running.set(self._running)
+        try:
+            yield self.opened()
+        finally:
+            self._running -= 1
+            self.meters.running.set(self._running)
+
+
+def make_app(settings: Settings, policy: Policy | None = None) -> FastAPI:
+    """Build the app; its stores are opened when it starts, on the loop that serves, and closed when it stops."""
+    service = Service()
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        _log.warning(
+            "no authentication is configured: this service answers this machine only, and takes the tenant from the "
+            "header X-Magma-Tenant"
+        )
+        try:
+            async with Backends.open(settings, policy) as backends:
+                service.backends = backends
+                try:
+                    yield
+                finally:
+                    service.backends = None
+        except Misconfigured as error:
+            app.state.fatal = error
+            raise
+
+    app = FastAPI(
+        title="Magma",
+        version=memory.__version__,
+        summary="Questions to an agent memory: a compact context, and the path that led to it.",
+        lifespan=lifespan,
+        responses=PROBLEM_RESPONSES,
+    )
+    app.state.fatal = None
+    install(app)
+    app.add_middleware(BoundedBodies)
+    app.add_middleware(Metered, meters=service.meters)
+    _add_operations(app, service)
+    _add_questions(app, service)
+    app.include_router(browse(service.opened))
+    return app
+
+
+def _add_operations(app: FastAPI, service: Service) -> None:
+    @app.get("/live", tags=["operations"])
+    async def live() -> dict[str, str]:
+        """Say that the process serves; says nothing of the stores."""
+        return {"status": "live"}
+
+    @app.get("/ready", tags=["operations"])
+    async def ready() -> dict[str, str]:
+        """Say that both stores answer; otherwise a problem that names what is missing."""
+        missing = {"service": "starting or stopping"} if service.backends is None else await service.backends.missing()
+        service.meters.ready.set(0 if missing else 1)
+        if missing:
+            detail = "; ".join(f"{name}: {why}" for name, why in missing.items())
+            raise Refused(503, "not_ready", detail, missing=tuple(missing))
+        return {"status": "ready"}
+
+    @app.get("/metrics", tags=["operations"], response_class=Response)
+    async def metrics() -> Response:
+        """Give the meters for Prometheus."""
+        return Response(service.meters.text(), media_type=service.meters.content_type)
+
+
+def _add_questions(app: FastAPI, service: Service) -> None:
+    @app.post("/v1/query", tags=["questions"], response_model_exclude_none=False)
+    async def query(tenant: Tenant, request: QueryRequest) -> QueryResult:
+        """Retrieve for a question: intent, anchors, events with their paths, and a context within the budget."""
+        async with service.turn() as opened:
+            result = await opened.retriever.query(tenant, request)
+        service.meters.query(result)
+        return result
+
+    @app.post("/v1/answer", tags=["questions"], response_model=AnswerResult)
+    async def answer(tenant: Tenant, request: QueryRequest, http: Request) -> Any:
+        """Answer a question from what is retrieved; `Accept: text/event-stream` streams it."""
+        async with service.turn() as opened:
+            answerer = _answerer(opened)
+            if "text/event-stream" not in http.headers.get("accept", ""):
+                answered = await answerer.answer(opened.retriever, tenant, request)
+                service.meters.query(answered)
+                return answered
+            reading = await opened.retriever.read(tenant, request)
+        # a stream outlives its handler, so it takes its own turn
+        return StreamingResponse(_stream(service, reading, request), media_type="text/event-stream")
+
+
+def _answerer(opened: Opened) -> Answerer:
+    if opened.answerer is None:
+        raise LlmNotConfigured(
+            "answers need a language model and none is configured",
+            hint="set llm_provider=openai and openai_base_url or openai_api_key; POST /v1/query works without",
+        )
+    return opened.answerer
+
+
+async def _stream(service: Service, reading: Reading, request: QueryRequest) -> AsyncIterator[bytes]:
+    """Give server-sent events: `retrieval`, then `delta`s, then `answer`; or `problem` when something goes wrong."""
+    try:
+        async with service.turn() as opened, aclosing(_answerer(opened).stream(reading, request)) as parts:
+            async for part in parts:
+                if isinstance(part, Delta):
+                    yield _event("delta", orjson.dumps({"text": part.text}))
+                elif isinstance(part, AnswerResult):
+                    service.meters.query(part)
+                    shown = {"answer", "citations", "degraded", "answer_ms", "prompt_version", "model"}
+                    yield _event("answer", part.model_dump_json(include=shown).encode())
+                else:
+                    yield _event("retrieval", part.model_dump_json(by_alias=True).encode())
+    except MagmaError as error:
+        yield _event("problem", problem_of(error).model_dump_json().encode())
+    except Refused as error:
+        yield _event("problem", error.problem.model_dump_json().encode())
+
+
+def _event(name: str, data: bytes) -> bytes:
+    return b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"
+
+
+def serve(settings: Settings, *, host: str | None = None, port: int | None = None) -> None:
+    """Serve until told to stop (SIGINT, SIGTERM).
+
+    Raises `BadSetting` for an address beyond this machine while no authentication is configured, and `Misconfigured`
+    when a store says that a person must change something.
+    """
+    host = settings.serve_host if host is None else host
+    check_bind(host)
+    app = make_app(settings)
+    config = uvicorn.Config(
+        app,
+        host=host,
+        port=settings.serve_port if port is None else port,
+        log_level="info",
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=max(1, round(settings.stop_timeout_s)),
+        limit_concurrency=1_000,
+        proxy_headers=False,  # the peer's address decides who may ask: nobody may name another
+        lifespan="on",
+    )
+    # what stops the start is raised below as a sentence; uvicorn would print where it was raised as well
+    logging.getLogger("uvicorn.error").addFilter(lambda record: not record.getMessage().startswith("Traceback"))
+    uvicorn.Server(config).run()
+    if isinstance(app.state.fatal, Misconfigured):
+        raise app.state.fatal
