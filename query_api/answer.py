@@ -5,7 +5,7 @@ The context is all that the model is given. An answer is not rewritten: its cita
 
 import re
 import time
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncGenerator, AsyncIterator, Collection
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 
@@ -79,7 +79,7 @@ class Answerer:
 
     async def stream(
         self, reading: Reading, request: QueryRequest
-    ) -> AsyncIterator[QueryResult | Delta | AnswerResult]:
+    ) -> AsyncGenerator[QueryResult | Delta | AnswerResult, None]:
         """Give the retrieval, then the pieces of the answer, then the whole with its checked citations.
 
         Without anything in the context the answer is the sentinel and no model is asked. Raises `StoreUnavailable`
@@ -114,7 +114,7 @@ class Answerer:
             model=self._model,
         )
 
-    async def _ask(self, reading: Reading, question: str) -> AsyncIterator[str]:
+    async def _ask(self, reading: Reading, question: str) -> AsyncGenerator[str, None]:
         system, user = self._prompt.messages(reading.route.kind, question, reading.context.text)
         messages: list[ChatCompletionMessageParam] = [
             {"role": "system", "content": system},

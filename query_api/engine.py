@@ -134,9 +134,10 @@ class Retriever:
     async def _embed(self, question: str, watch: Stopwatch) -> Vector | None:
         with watch.stage("embed"):
             try:
-                return (await self._encoder.encode([question]))[0]
+                vector: Vector = (await self._encoder.encode([question]))[0]
             except MalformedEvent:  # nothing in it to embed: words alone search, and the result says so
                 return None
+            return vector
 
     def _finish(
         self,

@@ -61,7 +61,8 @@ class Meters:
 
     def text(self) -> bytes:
         """Give the exposition."""
-        return generate_latest(self.registry)
+        exposition: bytes = generate_latest(self.registry)  # type: ignore[no-untyped-call]
+        return exposition
 
 
 class Metered:

@@ -117,6 +117,6 @@ def install(app: FastAPI) -> None:
         return respond(problem(error.status_code, code, str(error.detail)))
 
     @app.exception_handler(Exception)
-    async def _unexpected(_: Request, error: Exception) -> Response:
+    async def _unexpected(_: Request, __: Exception) -> Response:
         # the server logs it with its traceback; the caller learns nothing of the inside
         return respond(problem(500, "internal_error", "an unexpected error; the log of the service has it"))

@@ -31,7 +31,9 @@ def chat_server(*pieces: str, status: int = 200) -> Iterator[FakeModel]:
             if model.status != 200:
                 self._send(model.status, "application/json", b'{"error": {"message": "no", "type": "t"}}')
                 return
-            chunks = [{"delta": {"role": "assistant", "content": piece}} for piece in model.pieces]
+            chunks: list[dict[str, Any]] = [
+                {"delta": {"role": "assistant", "content": piece}} for piece in model.pieces
+            ]
             chunks.append({"delta": {}, "finish_reason": "stop"})
             lines = [
                 {
