@@ -57,8 +57,13 @@ def time_key(occurred_us: int) -> str:
 
 def chain_key(node: EventNode) -> str:
     """Give the event's place among all events: by session, then time, then sequence (-1: none), then id."""
-    steps = f"{node.sequence + 1:x}" if node.sequence >= 0 else ""
-    return f"{node.tenant}|{node.session}|{time_key(node.occurred_us)}{_LENGTHS[len(steps)]}{steps}|{node.id}"
+    return key_of_place(node.tenant, node.session, node.occurred_us, node.sequence, node.id)
+
+
+def key_of_place(tenant: str, session: str, occurred_us: int, sequence: int, ident: str) -> str:
+    """Give the chain key of an event with these values."""
+    steps = f"{sequence + 1:x}" if sequence >= 0 else ""
+    return f"{tenant}|{session}|{time_key(occurred_us)}{_LENGTHS[len(steps)]}{steps}|{ident}"
 
 
 def session_range(session_uid: str) -> tuple[str, str]:

@@ -7,6 +7,7 @@ from typing import Self
 from memory.graph.driver import Bolt
 from memory.graph.reader import GraphReader
 from memory.graph.schema import ddl, dialect_of
+from memory.graph.survey import Survey
 from memory.graph.writer import GraphWriter
 from memory.settings import Settings
 
@@ -45,6 +46,10 @@ class Graph:
     def reader(self, tenant: str) -> GraphReader:
         """Give the handle for reading one tenant's memory: the only way to a query."""
         return GraphReader(self._bolt, tenant)
+
+    def survey(self, tenant: str) -> Survey:
+        """Give the walk over one tenant's whole graph, for proofs."""
+        return Survey(self._bolt, tenant)
 
     async def tenants(self) -> list[str]:
         """Give the tenants that have events, sorted. For operators: proof and metrics, never for a request."""

@@ -92,6 +92,9 @@ RETURN collect([s.uid, s.session, s.agents, s.events, s.first_us, s.last_us, s.l
     ENTITIES_PAGE = """
 MATCH (e:Entity) WHERE e.uid > $low AND e.uid <= $top
 RETURN collect([e.key, e.name, e.type, e.aliases, e.events, e.first_us, e.last_us])"""
+    ENTITIES_PAGE_UIDS = """
+MATCH (e:Entity) WHERE e.uid > $low AND e.uid <= $top
+RETURN collect(e.uid)"""
     EPISODES_PAGE_END = (
         "MATCH (p:Episode) WHERE p.uid > $low AND p.uid < $high WITH p.uid AS at LIMIT $limit RETURN max(at)"
     )
@@ -99,7 +102,9 @@ RETURN collect([e.key, e.name, e.type, e.aliases, e.events, e.first_us, e.last_u
     AWAITED_PAGE_END = (
         "MATCH (w:Awaited) WHERE w.uid > $low AND w.uid < $high WITH w.uid AS at LIMIT $limit RETURN max(at)"
     )
-    AWAITED_PAGE = "MATCH (w:Awaited) WHERE w.uid > $low AND w.uid <= $top RETURN collect([w.uid, w.cause_uid])"
+    AWAITED_PAGE = (
+        "MATCH (w:Awaited) WHERE w.uid > $low AND w.uid <= $top RETURN collect([w.uid, w.cause_uid, w.effect_uid])"
+    )
 
     SESSIONS_TOTAL = """
 MATCH (s:Session) WHERE s.uid > $low AND s.uid < $high
@@ -114,6 +119,11 @@ WITH type(r) AS kind, count(r) AS edges
 RETURN collect([kind, edges])"""
 
     # ---- proving ----------------------------------------------------------------------------------------------------
+    EVENTS_PRESENT = """
+UNWIND $uids AS uid
+MATCH (n:Event {uid: uid})
+RETURN collect(n.uid)"""
+
     EDGES_OUT = """
 UNWIND $uids AS uid
 MATCH (n:Event {uid: uid})-[r]->(m)

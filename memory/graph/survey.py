@@ -1,0 +1,106 @@
+"""Walking over a tenant's whole graph, page by page, for proofs: bounded memory whatever is stored."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+from memory.graph.chain import key_of_place, session_range
+from memory.graph.cypher import Cypher
+from memory.graph.driver import Bolt, Transaction
+from memory.graph.queries import Query
+
+_PAGE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class SurveyedEvent:
+    """An event as it is stored. `key`: its chain key; `sound`: the key is the one that its values give.
+
+    `edges`: every edge that leaves it, as (type, target without tenant, causal kind or "").
+    """
+
+    id: str
+    session: str
+    key: str
+    sound: bool
+    edges: tuple[tuple[str, str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SurveyedSession:
+    """A session node: what it says of its events' number and of the last one's id."""
+
+    session: str
+    events: int
+    last_id: str
+
+
+class Survey:
+    """A walk over one tenant. Meant for a memory that rests: what is written meanwhile may be seen half."""
+
+    def __init__(self, bolt: Bolt, tenant: str) -> None:
+        self._bolt = bolt
+        self._strip = len(tenant) + 1
+        self._low, self._high = session_range(tenant)
+
+    async def events(self) -> AsyncIterator[list[SurveyedEvent]]:
+        """Give all events in the order of their chain keys: session by session, each in chain order."""
+        async for rows in self._pages(Query.CHAIN_PAGE_END, Query.CHAIN_PAGE_KEYS, place=1):
+            edges: dict[str, list[tuple[str, str, str]]] = {}
+            for source, name, target, kind in await self._collected(Query.EDGES_OUT, uids=[row[0] for row in rows]):
+                edges.setdefault(source, []).append((name, target[self._strip :], kind or ""))
+            yield [
+                SurveyedEvent(
+                    id=stored[self._strip :],
+                    session=session,
+                    key=key,
+                    sound=key == key_of_place(tenant, session, occurred_us, sequence, stored[self._strip :]),
+                    edges=tuple(sorted(edges.get(stored, ()))),
+                )
+                for stored, key, tenant, session, occurred_us, sequence in rows
+            ]
+
+    async def sessions(self) -> AsyncIterator[list[SurveyedSession]]:
+        """Give all session nodes."""
+        async for rows in self._pages(Query.SESSIONS_PAGE_END, Query.SESSIONS_PAGE):
+            yield [SurveyedSession(row[1], row[3], row[6][self._strip :]) for row in rows]
+
+    async def entities(self) -> AsyncIterator[list[tuple[str, int, int]]]:
+        """Give all entities as (key, number of edges that the node says, number of edges)."""
+        async for rows in self._pages(Query.ENTITIES_PAGE_END, Query.ENTITIES_PAGE_UIDS):
+            found = await self._collected(Query.ENTITY_DEGREES, uids=rows)
+            yield [(stored[self._strip :], said, edges) for stored, said, edges in found]
+
+    async def episodes(self) -> AsyncIterator[list[tuple[str, int]]]:
+        """Give all episodes as (id, number of their events)."""
+        async for rows in self._pages(Query.EPISODES_PAGE_END, Query.EPISODES_PAGE):
+            found = await self._collected(Query.EPISODE_DEGREES, uids=rows)
+            yield [(stored[self._strip :], edges) for stored, edges in found]
+
+    async def awaited(self) -> AsyncIterator[list[tuple[str, str]]]:
+        """Give all awaited causes that are stored by now, as (cause, effect): links that should have been made."""
+        async for rows in self._pages(Query.AWAITED_PAGE_END, Query.AWAITED_PAGE):
+            known = await self._collected(Query.EVENTS_PRESENT, uids=sorted({cause for _, cause, _ in rows}))
+            stored = set(known)
+            yield [(c[self._strip :], e[self._strip :]) for _, c, e in rows if c in stored]
+
+    async def _pages(self, end: Cypher, page: Cypher, *, place: int = 0) -> AsyncIterator[list[Any]]:
+        """Walk over the tenant in complete, sorted pages. `place`: the column that orders rows that are lists."""
+        low = self._low
+
+        async def work(transaction: Transaction) -> tuple[str | None, list[Any]]:
+            top = await transaction.value(end, low=low, high=self._high, limit=_PAGE)
+            return top, [] if top is None else await transaction.collected(page, low=low, top=top)
+
+        while True:
+            top, rows = await self._bolt.transact(work, what=f"survey {page.name}")
+            if top is None:
+                return
+            yield sorted(rows) if rows and isinstance(rows[0], str) else sorted(rows, key=lambda row: str(row[place]))
+            low = top
+
+    async def _collected(self, query: Cypher, **parameters: Any) -> list[Any]:
+        async def work(transaction: Transaction) -> list[Any]:
+            return await transaction.collected(query, **parameters)
+
+        return await self._bolt.transact(work, what=f"survey {query.name}")
