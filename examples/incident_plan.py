@@ -127,7 +127,7 @@ QUESTIONS = (
         "one name over two days",
     ),
     Question(
-        "GENERAL",
+        "ENTITY",
         "What is the current pool size of the payments service?",
         ("pool-24", "decide-24", "pool-1"),
         "24 supersedes 200",
@@ -146,6 +146,18 @@ QUESTIONS = (
     ),
     Question(
         "GENERAL",
+        "What came of the impatient retries at checkout?",
+        ("no-backoff", "jitter-postponed", "fourfold", "jitter-admitted", "jitter-thursday", "jitter-green"),
+        "from a note on a quiet morning to a green branch",
+    ),
+    Question(
+        "GENERAL",
+        "Which alerts are new?",
+        ("alert-rule", "rule-gap", "mail-alert", "mail-alert-live"),
+        "two alerts in two sessions",
+    ),
+    Question(
+        "ENTITY",
         "Does seat-map 3.4.0 behave better on old phones and tablets?",
         ("leak-gone", "flicker-closed", "arena-fast", "texture"),
         "the complaint is a day older than the cure",
