@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Self, TypeVar
@@ -16,6 +17,9 @@ from memory.vectors.failures import is_not_loaded, translate
 from memory.vectors.schema import ensure_collection, is_local_server
 
 T = TypeVar("T")
+
+#: One opening at a time in a process: the local server has no lock of its own around creating and opening.
+_opening = threading.Lock()
 
 #: What pymilvus lets out; anything else is a bug of ours and goes on as it is.
 STORE_ERRORS = (MilvusException, grpc.RpcError, TimeoutError)
@@ -102,14 +106,15 @@ def _prepare(settings: Settings, model: str, dim: int) -> tuple[MilvusClient, st
         try:
             version = str(client.get_server_version(timeout=settings.milvus_timeout_s))
             local = is_local_server(version)
-            ensure_collection(
-                client,
-                settings.milvus_collection,
-                model=model,
-                dim=dim,
-                local=local,
-                timeout_s=settings.milvus_timeout_s,
-            )
+            with _opening:
+                ensure_collection(
+                    client,
+                    settings.milvus_collection,
+                    model=model,
+                    dim=dim,
+                    local=local,
+                    timeout_s=settings.milvus_timeout_s,
+                )
         except BaseException:
             client.close()
             raise

@@ -50,7 +50,9 @@ def translate(error: Exception, *, doing: str, uri: str, local: bool) -> MagmaEr
         refused = not _may_succeed_later(error, int(status), local)
     if refused:
         return StoreRefused(f"{where} refused a {doing}: {detail}")
-    return StoreUnavailable(f"{where} is not available for a {doing}: {detail}", hint="is it running and is milvus_uri right?")
+    return StoreUnavailable(
+        f"{where} is not available for a {doing}: {detail}", hint="is it running and is milvus_uri right?"
+    )
 
 
 def _may_succeed_later(error: Exception, code: int, local: bool) -> bool:

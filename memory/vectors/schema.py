@@ -1,5 +1,6 @@
 """The collection: its fields and indexes, made by the program; and which embedding model it was built with."""
 
+import time
 from typing import Any
 
 import orjson
@@ -15,6 +16,10 @@ PARTITIONS = 64
 #: Properties of the collection that say what its vectors are.
 MODEL_PROPERTY = "magma.embedding.model"
 DIM_PROPERTY = "magma.embedding.dim"
+
+#: How often, and with what pause in seconds, a collection is looked for that another process is creating.
+_CREATION_LOOKS = 10
+_CREATION_PAUSE_S = 0.2
 
 #: BM25 of a Milvus server, tuned on conversations (arXiv 2601.03236 leaves it open); the local server's are fixed.
 BM25_K1 = 0.9
@@ -85,9 +90,12 @@ def _create(client: MilvusClient, name: str, *, model: str, dim: int, timeout_s:
             timeout=timeout_s,
         )
     except MilvusException:
-        # another process may have been faster; if none was, the refusal is the answer
-        if not client.has_collection(name, timeout=timeout_s):
-            raise
+        # another process may be creating it just now; if none is, the refusal is the answer
+        for _ in range(_CREATION_LOOKS):
+            if client.has_collection(name, timeout=timeout_s):
+                return
+            time.sleep(_CREATION_PAUSE_S)
+        raise
 
 
 def _create_indexes(client: MilvusClient, name: str, *, local: bool, timeout_s: float) -> None:
