@@ -22,7 +22,7 @@ from cli.produce import Produced
 from cli.readers import Format
 from cli.render import render_answer
 from cli.workers import workers_for
-from deploy.local.stack import LocalStack, find_running, start_detached
+from deploy.local import LocalStack, StackPlan, bring_up, stack_status
 from memory.errors import NotFound
 from memory.settings import Settings
 from query_api.engine import Retriever
@@ -90,14 +90,12 @@ def demo(
 
 @contextmanager
 def demo_stack(settings: Settings, *, keep: bool) -> Iterator[None]:
-    """Use the running stack, or start one: as a child of this command, or detached with `--keep`."""
-    if find_running(settings.data_dir) is not None:
-        yield
-    elif keep:
-        start_detached(settings)
+    """Use the running stack, or start one: as children of this command, or in the background with `--keep`."""
+    if keep or stack_status(settings.data_dir).running:
+        bring_up(settings.data_dir)
         yield
     else:
-        with LocalStack(settings.data_dir):
+        with LocalStack(settings.data_dir, plan=StackPlan.beside(settings)):
             yield
 
 

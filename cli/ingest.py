@@ -19,7 +19,7 @@ from cli.readers import Format, ReadItem, read_events
 from cli.waiting import wait_until_stored
 from cli.workers import WorkerChild, workers_for
 from memory.embedding import make_encoder
-from memory.graph import Graph
+from memory.graph import Graph, Mark
 from memory.settings import Settings
 from memory.vectors import Vectors
 from streams.admin import ensure_topics
@@ -51,17 +51,6 @@ class IngestReport(BaseModel):
     seconds: float
     events_per_s: float
     problems: list[str]
-
-
-def with_wait_value(arguments: Sequence[str]) -> list[str]:
-    """Let `--wait` stand alone: it means `--wait durable`."""
-    done: list[str] = []
-    values = {wait.value for wait in Wait}
-    for place, word in enumerate(arguments):
-        done.append(word)
-        if word == "--wait" and not (place + 1 < len(arguments) and arguments[place + 1] in values):
-            done.append(Wait.DURABLE.value)
-    return done
 
 
 def ingest(
@@ -127,7 +116,7 @@ async def ingest_files(
 async def wait_for(settings: Settings, produced: Produced, wait: Wait, child: WorkerChild | None) -> int:
     """Wait until everything that was produced is durable or consolidated; give how many distinct events that is."""
     encoder = make_encoder(settings)
-    stages = [stage.value for stage in wait.stages if stage in CONSOLIDATION]
+    marks = [Mark(stage.value) for stage in wait.stages if stage in CONSOLIDATION]
     async with AsyncExitStack() as stack:
         graph = await stack.enter_async_context(Graph.open(settings))
         await graph.ensure_schema()
@@ -137,7 +126,7 @@ async def wait_for(settings: Settings, produced: Produced, wait: Wait, child: Wo
                 graph,
                 vectors,
                 {tenant: list(ids) for tenant, ids in produced.ids.items()},
-                stages,
+                marks,
                 progress=progress,
                 alive=child.ensure_alive if child else lambda: None,
             )

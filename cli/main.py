@@ -1,38 +1,61 @@
-"""The `magma` command: which file holds which command."""
+"""The `magma` command: which file holds which command.
+
+Only the file of the command that is run is imported: each brings clients that take seconds to load.
+"""
 
 import sys
+from importlib import import_module
 
 import typer
 
-from cli import ask, check, demo, ingest, serve, stack, worker
 from cli.output import run_command
 
-app = typer.Typer(
-    name="magma",
-    help="Agent memory as a streaming pipeline: Kafka in, a four-relation memory, answers with their path.",
-    no_args_is_help=True,
-    add_completion=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
+#: Command -> file in `cli/` that has a function of that name.
+COMMANDS = {
+    "up": "stack",
+    "down": "stack",
+    "status": "stack",
+    "demo": "demo",
+    "ingest": "ingest",
+    "ask": "ask",
+    "worker": "worker",
+    "serve": "serve",
+    "check": "check",
+}
 
-for command in (
-    stack.up,
-    stack.down,
-    stack.status,
-    demo.demo,
-    ingest.ingest,
-    ask.ask,
-    worker.worker,
-    serve.serve,
-    check.check,
-):
-    app.command()(command)
+
+def build_app(wanted: str | None = None) -> typer.Typer:
+    """Make the command line with all commands, or with the wanted one alone when there is one of that name."""
+    app = typer.Typer(
+        name="magma",
+        help="Agent memory as a streaming pipeline: Kafka in, a four-relation memory, answers with their path.",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+    )
+    names = [wanted] if wanted in COMMANDS else list(COMMANDS)
+    for name in names:
+        app.command(name)(getattr(import_module(f"cli.{COMMANDS[name]}"), name))
+    # A typer app of one command takes no command name; with a callback it does.
+    app.callback()(lambda: None)
+    return app
 
 
 def main() -> None:
     """Run the command line and leave with its exit status."""
-    sys.exit(run_command(app, ingest.with_wait_value(sys.argv[1:])))
+    arguments = sys.argv[1:]
+    wanted = next((word for word in arguments if not word.startswith("-")), None)
+    sys.exit(run_command(build_app(wanted), with_wait_value(arguments)))
+
+
+def with_wait_value(arguments: list[str]) -> list[str]:
+    """Let `--wait` stand alone: it means `--wait durable`."""
+    done: list[str] = []
+    for place, word in enumerate(arguments):
+        done.append(word)
+        if word == "--wait" and arguments[place + 1 : place + 2] not in (["durable"], ["consolidated"]):
+            done.append("durable")
+    return done
 
 
 if __name__ == "__main__":

@@ -34,9 +34,9 @@ async def the_tenant(graph: Graph, given: str | None) -> str:
     """Give the tenant that a command means: the named one, or the only one that there is."""
     if given is not None:
         return given
-    tenants = await graph.tenants(limit=20)
+    tenants = await graph.tenants()
     if not tenants:
         raise NotFound("the memory is empty", hint="`magma ingest FILE --wait` or `magma demo --keep` fills it")
     if len(tenants) > 1:
-        raise BadSetting(f"there are several tenants: {', '.join(tenants)}", hint="say which with --tenant")
+        raise BadSetting(f"there are several tenants: {', '.join(tenants[:20])}", hint="say which with --tenant")
     return tenants[0]

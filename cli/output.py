@@ -47,7 +47,7 @@ def emit(
     `human` may be a function, called only when there is somebody to read.
     """
     if json_mode:
-        plain = document.model_dump(mode="json") if isinstance(document, BaseModel) else dict(document)
+        plain = document.model_dump(mode="json", by_alias=True) if isinstance(document, BaseModel) else dict(document)
         sys.stdout.write(orjson.dumps(plain, default=str).decode() + "\n")
         sys.stdout.flush()
         return

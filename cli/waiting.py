@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from memory.errors import StoreUnavailable
-from memory.graph import Graph
+from memory.graph import Graph, Mark
 from memory.vectors import Vectors
 
 #: How many ids are asked for in one query.
@@ -17,7 +17,7 @@ async def wait_until_stored(
     graph: Graph,
     vectors: Vectors,
     ids_by_tenant: Mapping[str, Sequence[str]],
-    stages: Sequence[str] = (),
+    stages: Sequence[Mark] = (),
     *,
     stalled_after_s: float = 120.0,
     progress: Callable[[int], None] = lambda _: None,

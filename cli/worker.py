@@ -3,19 +3,17 @@
 import logging
 import sys
 from collections.abc import Mapping
-from contextlib import AbstractAsyncContextManager
+from functools import partial
 from typing import Annotated
 
 import typer
 
 from cli.options import DataDir, settings_for
 from cli.workers import registered
-from consolidators import open_handler
-from memory.records import Handler
-from memory.settings import Settings
+from memory.records import HandlerFactory
 from streams.ingest import open_ingest
 from streams.intake import open_intake
-from streams.runtime import HandlerFactory, run_stages
+from streams.runtime import run_stages
 from streams.topics import Stage
 
 
@@ -47,8 +45,6 @@ def _factory(stage: Stage) -> HandlerFactory:
         case Stage.INGEST:
             return open_ingest
         case _:
+            from consolidators import open_handler  # loads language models: only for the stages that need them
 
-            def opener(settings: Settings) -> AbstractAsyncContextManager[Handler]:
-                return open_handler(stage.value, settings)
-
-            return opener
+            return partial(open_handler, stage.value)

@@ -5,16 +5,15 @@ when nobody would take the events, they run a worker for as long as they wait.
 """
 
 import os
-import signal
-import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import orjson
 
-from deploy.local.process import die_with_parent
+from deploy.local.process import Child, Command
 from memory.errors import StackProblem
 from memory.settings import Settings
 from streams.topics import Stage
@@ -58,38 +57,22 @@ class WorkerChild:
     """A worker process that dies with this one; its log goes to `<data_dir>/logs/worker.log`."""
 
     def __init__(self, settings: Settings, stages: Sequence[Stage]) -> None:
-        self._log = settings.data_dir / "logs" / "worker.log"
-        self._log.parent.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, "-m", "cli.main", "worker", *(stage.value for stage in stages)]
-        command += ["--data-dir", str(settings.data_dir)]
-        with self._log.open("wb") as log:
-            self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                env=_environment(),
-                preexec_fn=die_with_parent,
-            )
+        command += ["--data-dir", str(settings.data_dir.absolute())]
+        self._child = Child(Command(command, _environment()), settings.data_dir / "logs" / "worker.log")
 
     def ensure_alive(self) -> None:
         """Raise `StackProblem` with the end of its log when the worker has stopped."""
-        if self._process.poll() is None:
-            return
-        last = self._log.read_text(errors="replace").strip().splitlines()[-1:] or ["no output"]
-        raise StackProblem(
-            f"the worker stopped with status {self._process.returncode}: {last[0]}", hint=f"see {self._log}"
-        )
+        status = self._child.exit_status()
+        if status is not None:
+            raise StackProblem(
+                f"the worker stopped with status {status}: {self._child.last_words()}", hint=f"see {self._child.log}"
+            )
 
     def stop(self) -> None:
         """End the worker by its own id: SIGTERM, then SIGKILL after a grace period."""
-        if self._process.poll() is None:
-            self._process.send_signal(signal.SIGTERM)
-            try:
-                self._process.wait(STOP_S)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait(STOP_S)
+        self._child.ask_to_stop()
+        self._child.wait_or_kill(time.monotonic() + STOP_S)
 
 
 def _environment() -> dict[str, str]:
