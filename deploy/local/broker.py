@@ -58,7 +58,6 @@ class Broker:
             "kafka_fetch_max_wait_ms": FETCH_MAX_WAIT_MS,
             # It answers aiokafka's InitProducerId with an error.
             "kafka_idempotent": False,
-            "kafka_idempotent": False,
         }
 
 
