@@ -1,0 +1,55 @@
+"""Opens the handler of a consolidation stage with what it holds: stores, encoder, extractor."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from consolidators.batch import Consolidator, StageHandler
+from consolidators.causal import Causal
+from consolidators.clock import now_us
+from consolidators.entities import Entities
+from consolidators.episodes import Episodes
+from consolidators.semantic import Semantic
+from consolidators.thresholds import theta_of
+from memory.embedding import make_encoder
+from memory.errors import BadSetting
+from memory.graph import Graph, Mark
+from memory.llm import open_extractor
+from memory.records import Handler
+from memory.settings import Settings
+from memory.vectors import Vectors
+
+
+@asynccontextmanager
+async def open_handler(stage: str, settings: Settings) -> AsyncIterator[Handler]:
+    """Open the handler of `semantic`, `entities`, `causal` or `episodes` on the running loop, and close what it holds.
+
+    Raises `BadSetting` for another stage, and what the stores raise when they cannot be opened: `StoreUnavailable`,
+    `StoreRefused`, `EmbeddingMismatch`, `MissingExtra`.
+    """
+    try:
+        mark = Mark(stage)
+    except ValueError as error:
+        raise BadSetting(f"there is no consolidation stage {stage!r}", hint=f"one of {', '.join(Mark)}") from error
+    async with AsyncExitStack() as stack:
+        graph = await stack.enter_async_context(Graph.open(settings))
+        await graph.ensure_schema()
+        yield StageHandler(await _consolidator(mark, graph, settings, stack))
+
+
+async def _consolidator(mark: Mark, graph: Graph, settings: Settings, stack: AsyncExitStack) -> Consolidator:
+    match mark:
+        case Mark.SEMANTIC:
+            encoder = make_encoder(settings)
+            stack.push_async_callback(encoder.close)
+            theta = await theta_of(encoder)
+            vectors = await stack.enter_async_context(Vectors.open(settings, model=encoder.name, dim=encoder.dim))
+            return Semantic(graph, vectors, theta)
+        case Mark.EPISODES:
+            encoder = make_encoder(settings)
+            stack.push_async_callback(encoder.close)
+            vectors = await stack.enter_async_context(Vectors.open(settings, model=encoder.name, dim=encoder.dim))
+            return Episodes(graph, vectors)
+        case Mark.ENTITIES:
+            return Entities(graph, await stack.enter_async_context(open_extractor(settings)), now_us)
+        case Mark.CAUSAL:
+            return Causal(graph, await stack.enter_async_context(open_extractor(settings)), now_us)
