@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -170,8 +171,6 @@ def test_a_server_that_stands_still_is_not_called_ready(data_dir: Path, magma: C
 
 
 def test_a_port_in_use_is_one_sentence_and_status_1(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    import socket
-
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -242,3 +241,11 @@ def test_an_address_that_a_person_gave_is_used_not_started(
     assert graph["ready"]
     assert vectors["ready"]
     assert load_settings(data_dir=data_dir).kafka_bootstrap == away
+
+
+def test_a_stopped_stack_is_said_in_words_and_is_no_error(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(app, ["status", "--data-dir", str(data_dir)]) == 0
+    assert "not running; start it with `magma up`" in capsys.readouterr().out
+    assert run_command(app, ["down", "--data-dir", str(data_dir)]) == 0
+    assert "nothing to stop" in capsys.readouterr().out
+    assert not data_dir.exists()
