@@ -55,7 +55,7 @@ async def write_mentions(bolt: Bolt, tenant: str, mentions: Sequence[Mention], d
         if known is None or mention.provenance.confidence > known.provenance.confidence:
             best[key] = mention
     added: list[Mention] = []
-    parts = list(chunks([best[key] for key in sorted(best)])) or [[]]
+    parts = list(chunks(sorted(best.values(), key=lambda mention: mention.key))) or [[]]
     for number, part in enumerate(parts, start=1):
         marked = done if number == len(parts) else None
 
