@@ -152,6 +152,6 @@ def test_lines_are_yielded_as_they_come() -> None:
             buffer[: len(piece)] = piece
             return len(piece)
 
-    items = read_jsonl(cast("BinaryIO", io.BufferedReader(Endless())))  # type: ignore[type-var]
+    items = read_jsonl(cast("BinaryIO", io.BufferedReader(Endless())))
     assert len({next(items).raw for _ in range(2_000)}) == 2_000
     items.close()
