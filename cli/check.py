@@ -1,5 +1,7 @@
 """`magma check`: proves the invariants over the stores."""
 
+from dataclasses import asdict
+
 import typer
 from rich.table import Table
 
@@ -18,7 +20,7 @@ def check(tenant: TenantOption = None, json_mode: JsonFlag = False, data_dir: Da
     Example: magma check --tenant acme
     """
     report = run(_check(settings_for(data_dir), tenant))
-    emit(json_mode, report, lambda: _table(report))
+    emit(json_mode, {"ok": report.ok, **asdict(report)}, lambda: _table(report))
     if not report.ok:
         raise typer.Exit(EXIT_FAILED)
 

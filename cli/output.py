@@ -23,6 +23,9 @@ EXIT_FAILED = 1
 EXIT_WRONG_USE = 2
 EXIT_INTERRUPTED = 130
 
+#: Width of tables and trees, in characters, where nobody's terminal says one.
+PIPE_WIDTH = 240
+
 DEBUG_FLAG = "--debug"
 
 #: What a command gives: a model or a plain object of JSON values (dates, enums and UUIDs included).
@@ -31,7 +34,8 @@ Document = BaseModel | Mapping[str, Any]
 
 def to_console() -> Console:
     """Give a console on stdout; made at each call so that a replaced `sys.stdout` is respected."""
-    return Console(file=sys.stdout, soft_wrap=not sys.stdout.isatty())
+    piped = not sys.stdout.isatty()
+    return Console(file=sys.stdout, soft_wrap=piped, width=PIPE_WIDTH if piped else None)
 
 
 def to_stderr() -> Console:

@@ -27,13 +27,22 @@ def render_answer(result: QueryResult, *, explain: bool, most_events: int = 20) 
 
 
 def _tree(result: QueryResult, most_events: int) -> Tree:
+    """Draw under each event how it was found: the lists that name it, or the hops from an anchor to it."""
     tree = Tree(Text(f"{len(result.events)} events, {result.tokens} tokens"), guide_style="dim")
+    anchors = {anchor.id: anchor for anchor in result.anchors}
+    refs = {event.id: event.ref for event in result.events}
     for event in result.events[:most_events]:
         branch = tree.add(_line(event))
         for step in event.path:
-            arrow = Text(f"{step.from_} ", style="dim").append(f"—{step.edge}→", style="cyan").append(f" {step.to}")
-            arrow.append(f"  {step.score:.3f} {step.origin}", style="dim")
-            branch.add(arrow)
+            start, end = refs.get(step.from_, step.from_), refs.get(step.to, step.to)
+            edge = f"{step.edge} via {step.via}" if step.via else str(step.edge)
+            arrow = f" ─{edge}→ " if step.forward else f" ←{edge}─ "
+            hop = Text(start, style="green").append(arrow, style="cyan").append(end, style="green")
+            branch.add(hop.append(f"  {step.score:.3f} {step.origin or 'by construction'}", style="dim"))
+        anchor = anchors.get(event.id)
+        if anchor is not None and not event.path:
+            places = ", ".join(f"{name} #{share.rank}" for name, share in anchor.lists.items())
+            branch.add(Text(f"anchor: {places}", style="dim"))
     return tree
 
 

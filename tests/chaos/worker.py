@@ -127,7 +127,7 @@ def mutate(mutation: Mutation | None) -> None:
     if mutation is Mutation.NO_DEDUPE:
         import streams.prepare as prepare
 
-        prepare.derive_id = lambda *_: str(uuid.uuid4())  # type: ignore[assignment]
+        prepare.stored_id = lambda *_: str(uuid.uuid4())  # type: ignore[assignment]
     elif mutation is Mutation.ARRIVAL_ORDER:
         from memory.events import EventNode
 
