@@ -23,7 +23,7 @@ MAX_TOKEN_CHARS = 64
 
 _APOSTROPHES = str.maketrans("’‘ʼ＇`", "'''''")
 #: A run of letters and digits with the separators that identifiers, versions, paths and addresses have inside.
-_RUN = re.compile(r"[^\W_]+(?:(?:[-_./:\\@#+&']|::|//|://|__)[^\W_]+)*")
+_RUN = re.compile(r"[^\W_]+(?:(?:[-_./:\\@#+&']|::|//|://|:\\|__)[^\W_]+)*")
 _CONTRACTION = re.compile(r"'(?:s|t|d|m|re|ve|ll)$", re.IGNORECASE)
 _PART = re.compile(r"[^\W_]+")
 #: Where CamelCase bends: before a capital after a small letter, and before the last capital of a run of them.

@@ -27,8 +27,8 @@ _TABLE_URL = f"https://openaipublic.blob.core.windows.net/encodings/{_TABLE_NAME
 #: Texts up to this length are remembered, so that a context that is filled block by block counts each block once.
 _REMEMBERED_CHARS = 2_000
 
-_LETTERS = re.compile(r"[A-Za-z]+")
-_OTHER = re.compile(r"[^A-Za-z\s]")
+_LETTERS = re.compile(r"[a-z]+")
+_OTHER = re.compile(r"[^a-z \t\r]")
 
 
 class Counter(Protocol):
@@ -86,8 +86,8 @@ class TiktokenCounter:
 
 
 class EstimateCounter:
-    """Estimates: a token for every three letters of a word, for every other visible ASCII character, and for every two
-    bytes of any other.
+    """Estimates: a token for every three small letters of a word, for every capital, digit, sign and line end, and for
+    every two bytes of any other character.
     """
 
     name = "estimate"

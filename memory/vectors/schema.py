@@ -117,7 +117,8 @@ def _create_indexes(client: MilvusClient, name: str, *, local: bool, timeout_s: 
         index = client.prepare_index_params()
         index.add_index(field_name=field, index_name=field, **params)
         try:
-            client.create_index(name, index, timeout=timeout_s)
+            # not waited for one by one: loading waits for all, and within its timeout
+            client.create_index(name, index, sync=False, timeout=timeout_s)
         except MilvusException:
             # as above: two processes may open a new collection at one time
             if field not in client.list_indexes(name, timeout=timeout_s):
