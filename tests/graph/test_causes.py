@@ -101,7 +101,7 @@ async def test_a_parent_stored_while_it_is_being_awaited_is_linked(
     """The parent is stored and consolidated between the first look and the commit of what is awaited."""
     await graph.writer().write_events([event(tenant, 1, at=1)])
     run = Transaction.run
-    interleaved = []
+    interleaved: list[bool] = []
 
     async def meanwhile(transaction: Transaction, statement: Statement, **parameters: object) -> None:
         await run(transaction, statement, **parameters)

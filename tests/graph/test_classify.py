@@ -42,8 +42,8 @@ def test_an_error_of_the_server_has_one_meaning(code: str, message: str, verdict
 @pytest.mark.parametrize(
     ("error", "verdict"),
     [
-        (ServiceUnavailable("gone"), Verdict.UNAVAILABLE),
-        (SessionExpired("gone"), Verdict.UNAVAILABLE),
+        (ServiceUnavailable("gone"), Verdict.UNAVAILABLE),  # type: ignore[no-untyped-call]
+        (SessionExpired("gone"), Verdict.UNAVAILABLE),  # type: ignore[no-untyped-call]
         (TimeoutError(), Verdict.UNAVAILABLE),
         (ConnectionResetError(), Verdict.UNAVAILABLE),
         (AuthError("no"), Verdict.REFUSED),

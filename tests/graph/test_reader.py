@@ -23,7 +23,7 @@ async def fill(graph: Graph, tenant: str) -> None:
     nodes = [event(tenant, n, at=n * 10, session="one" if n < 6 else "two", agent=f"agent{n % 2}") for n in range(10)]
     await writer.write_events(nodes)
     await writer.write_causes(tenant, [cause(1, 4, 0.8)])
-    await writer.write_similar(tenant, [SimilarEdge(*sorted((event_id(1), event_id(8))), cosine=0.6)])
+    await writer.write_similar(tenant, [SimilarEdge(event_id(1), event_id(8), 0.6)])
     provenance = Provenance(Origin.RULE, 0.9, T0, rule="names")
     mentions = [Mention(event_id(n), "rare", "Rare", "thing", provenance) for n in (1, 9)]
     mentions += [Mention(event_id(n), "hub", "Hub", "thing", provenance) for n in range(7)]

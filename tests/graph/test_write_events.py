@@ -87,7 +87,7 @@ async def test_an_id_used_twice_is_reported_and_the_first_write_kept(graph: Grap
     node = event(tenant, 1)
     other = replace(node, text="something else", digest="another digest")
     within = await graph.writer().write_events([node, other])
-    assert (within.created, within.conflicts) == ({node.uid}, {node.uid})
+    assert within == EventsWritten(created=frozenset({node.uid}), conflicts=frozenset({node.uid}))
     later = await graph.writer().write_events([other, event(tenant, 2, at=1)])
     assert later.conflicts == {node.uid}
     assert (await graph.reader(tenant).events([node.id]))[node.id].text == node.text
