@@ -28,7 +28,7 @@ _TABLE_URL = f"https://openaipublic.blob.core.windows.net/encodings/{_TABLE_NAME
 _REMEMBERED_CHARS = 2_000
 
 _LETTERS = re.compile(r"[a-z]+")
-_OTHER = re.compile(r"[^a-z \t\r]")
+_OTHER = re.compile(r"[ \t]{2,}|[^a-z \t\r]")
 
 
 class Counter(Protocol):
@@ -86,8 +86,8 @@ class TiktokenCounter:
 
 
 class EstimateCounter:
-    """Estimates: a token for every three small letters of a word, for every capital, digit, sign and line end, and for
-    every two bytes of any other character.
+    """Estimates: a token for every three small letters of a word, for every capital, digit, sign, line end and indent,
+    and for every two bytes of any other character.
     """
 
     name = "estimate"

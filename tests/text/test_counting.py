@@ -76,7 +76,7 @@ def test_counting_many_blocks_of_a_context_takes_little_time() -> None:
 def test_without_any_tokenizer_it_estimates(fresh_choice: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     assert counting.counter().name == "estimate"
-    assert count_tokens("Hello world!") == 5
+    assert count_tokens("Hello world!") == 6
 
 
 @pytest.mark.parametrize("there", [True, False])
