@@ -17,6 +17,10 @@ from memory.relations import CausalKind
 
 #: How many events back in the session a cause is looked for.
 CUE_REACH = 24
+#: Longest text that is read for cues, in characters: a page or a report quotes the causes of other things.
+MAX_CHARS = 1_000
+#: Longest text that can be the event of a clause.
+MAX_CAUSE_CHARS = 2_000
 #: Least share of a clause's content words that its event must have; less is enough when they share a name too.
 LEAST_SHARE = 0.5
 LEAST_SHARE_WITH_NAME = 0.34
@@ -37,8 +41,8 @@ _AFTER = re.compile(
 )
 #: cause CUE effect, the whole event being the effect of one before it
 _OPENING = re.compile(
-    r"^\W{0,3}(?P<cue>as a result|therefore|consequently|hence|that(?:'s|\u2019s| is) why|for (?:that|this) reason"
-    r"|because of (?:that|this)|so (?:i|we) (?:have |had |am |are |was |were |will |'ll |'ve )?(?:\w+ ){0,2}\w+ed)\b",
+    r"^\W{0,3}(?P<cue>as a result(?! of)|therefore|consequently|hence|that(?:'s|\u2019s| is) why"
+    r"|for (?:that|this) reason|because of (?:that|this)|so (?:i|we) (?:have |had |am |are |was |were |will |'ll |'ve )?(?:\w+ ){0,2}\w+ed)\b",
     re.IGNORECASE,
 )
 #: "X led to Y": both may be events of their own
@@ -47,9 +51,13 @@ _FORWARD = re.compile(
     rf"|brought down|is why|was why)\b\s*(?!by\b)(?P<second>{_STOP}{{3,160}})",
     re.IGNORECASE,
 )
+#: A guess or a denial in front of a cue, and a clause about what did not happen: neither shows a cause among events.
 _NEGATED = re.compile(
-    r"\b(?:not|never|n't|n\u2019t|no|unlikely|whether|if|maybe|perhaps|might|could)\s+(?:\w+\s+)?$", re.I
+    r"(?:\b(?:not|never|no|unlikely|whether|if|maybe|perhaps|may|might|could|possibly|probably|likely)|n['\u2019]t)"
+    r"\s+(?:\w+\s+){0,2}$",
+    re.IGNORECASE,
 )
+_ABSENT = re.compile(r"\b(?:not|no|never|yet|nothing|nobody|without|unable|cannot)\b|n['\u2019]t\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +76,7 @@ def cue_causes(events: Sequence[EventNode]) -> Iterator[FoundCause]:
     """Give the causes that cue phrases show among events that stand in the order of their chain."""
     for place, event in enumerate(events):
         before = events[max(0, place - CUE_REACH) : place]
-        if before and event.kind is not EventKind.TOOL_CALL:
+        if before and event.kind is not EventKind.TOOL_CALL and len(event.text) <= MAX_CHARS:
             yield from _behind(event, before)
             yield from _opening(event, before)
             yield from _both_ends(event, before)
@@ -113,13 +121,14 @@ def _both_ends(event: EventNode, before: Sequence[EventNode]) -> Iterator[FoundC
 def _best(clause: str, event: EventNode, before: Sequence[EventNode]) -> _Fit | None:
     """Give the event before that fits the clause best, None when none fits well enough."""
     wanted = stems(clause)
-    if len(wanted) < 2:
+    if len(wanted) < 2 or _ABSENT.search(clause):
         return None
     folded = f" {normal_form(clause)} "
     names = {name for name in names_of(event) if f" {name} " in folded}
     fits = [
         _Fit(candidate, overlap(clause, names, candidate), distance)
         for distance, candidate in enumerate(reversed(before), start=1)
+        if len(candidate.text) <= MAX_CAUSE_CHARS
     ]
     good = [fit for fit in fits if _good(fit.found)]
     return max(good, key=lambda fit: fit.score) if good else None

@@ -17,6 +17,8 @@ RETRY_REACH = 12
 DECISION_REACH = 8
 HANDOFF_REACH = 8
 ACTION_REACH = 4
+#: Two events with a name in common and no other word belong together within so many microseconds: ten minutes.
+NEAR_US = 10 * 60 * 1_000_000
 #: A call without an id of its own takes the next result of its agent and tool within so many events.
 RESULT_REACH = 12
 
@@ -96,42 +98,44 @@ def _decisions(events: Sequence[EventNode]) -> Iterator[FoundCause]:
     for place, event in enumerate(events):
         if event.kind is EventKind.ERROR:
             for later in events[place + 1 : place + 1 + DECISION_REACH]:
-                if later.kind in {EventKind.DECISION, EventKind.HANDOFF} and _related(event, later, words=2):
+                if later.kind in {EventKind.DECISION, EventKind.HANDOFF} and _related(event, later):
                     yield _found(event, later, 0.8, "error-decision", f"a {later.kind} about the error")
                     break
         elif event.kind is EventKind.DECISION:
             for later in events[place + 1 : place + 1 + ACTION_REACH]:
                 deed = later.kind in {EventKind.TOOL_CALL, EventKind.STATE_CHANGE}
-                if deed and later.agent == event.agent and _related(event, later, words=2):
+                if deed and later.agent == event.agent and _related(event, later):
                     yield _found(event, later, 0.85, "decision-action", f"the {later.agent} acts on its decision")
                     break
 
 
 def _handoffs(events: Sequence[EventNode]) -> Iterator[FoundCause]:
-    """Handoff → the first event of the agent that it names."""
+    """Handoff → the first event about it of each agent that it names."""
     for place, event in enumerate(events):
         if event.kind is not EventKind.HANDOFF:
             continue
-        named = normal_form(telemetry.receiver(event))
+        named, said = normal_form(telemetry.receiver(event)), f" {normal_form(event.text)} "
+        taken: set[str] = {normal_form(event.agent), ""}
         for later in events[place + 1 : place + 1 + HANDOFF_REACH]:
             taker = normal_form(later.agent)
-            if later.agent == event.agent or not taker:
+            if taker in taken or not (taker == named or (not named and f" {taker} " in said)):
                 continue
-            if taker == named or (not named and taker in normal_form(event.text)):
+            taken.add(taker)
+            if taker == named or _related(event, later, words=1):
                 yield FoundCause(
                     event.id, later.id, CausalKind.ENABLES, 0.85, f"{later.agent} takes over", "handoff-taken"
                 )
-                break
 
 
-def _related(first: EventNode, second: EventNode, *, words: int) -> bool:
-    """Say whether two events speak of one thing: a name and a word, or several words, or one trace."""
+def _related(first: EventNode, second: EventNode, *, words: int = 2) -> bool:
+    """Say whether two events speak of one thing: one trace, some words, or a name and a word or nearness in time."""
     if first.trace and first.trace == second.trace:
         return True
-    shared = stems(first.text) & stems(second.text)
-    if names_of(first) & names_of(second):
-        return len(shared) >= 1
-    return len(shared) >= words
+    shared, names = stems(first.text) & stems(second.text), names_of(first) & names_of(second)
+    others = shared - {stem for name in names for stem in stems(name)}
+    if names:
+        return len(others) >= 1 or second.occurred_us - first.occurred_us <= NEAR_US
+    return len(others) >= words
 
 
 def _same_tool(first: EventNode, second: EventNode) -> bool:
