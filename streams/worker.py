@@ -33,6 +33,12 @@ class WorkerApp(faust.App):  # type: ignore[misc]  # Faust has no types
     def _create_directories(self) -> None:
         """Create nothing: the app keeps no tables."""
 
+    def _new_consumer(self) -> Any:
+        """Make the consumer object that Faust's streams look at, and close the thread's loop it will never run."""
+        consumer = super()._new_consumer()
+        consumer._thread.thread_loop.close()
+        return consumer
+
     async def on_started_init_extra_services(self) -> None:
         """Let channels flow, once and before anything is on them (`resume` empties them), then start the stages."""
         self.flow_control.resume()
