@@ -37,8 +37,6 @@ Trouble = tuple[float, Callable[[], None]]
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKERS = 2
-#: Nothing new in the stores for so long, with workers alive: what is missing now is lost.
-STILL_S = 45.0
 
 
 @dataclass(frozen=True)
@@ -54,6 +52,8 @@ class Scenario:
     broker_restarts: int = 0
     mutation: Mutation | None = None
     limit_s: float = 900.0
+    #: Nothing new in the stores for so long, with workers alive: what is missing then is lost.
+    still_s: float = 45.0
 
 
 @dataclass
@@ -160,7 +160,7 @@ def run_scenario(scenario: Scenario, *, real_kafka: bool = False) -> Outcome:
         trouble = _plan_trouble(scenario, local, kafka)
         with _producing(settings, history):
             try:
-                _until_still(settings, history, workers, trouble, outcome, started + scenario.limit_s)
+                _until_still(settings, history, workers, trouble, outcome, scenario.still_s, started + scenario.limit_s)
             except AssertionError:
                 _show_logs(root)
                 raise
@@ -238,7 +238,13 @@ def _plan_trouble(scenario: Scenario, local: LocalStack, kafka: KafkaCluster | N
 
 
 def _until_still(
-    settings: Settings, history: History, workers: Workers, trouble: list[Trouble], outcome: Outcome, deadline: float
+    settings: Settings,
+    history: History,
+    workers: Workers,
+    trouble: list[Trouble],
+    outcome: Outcome,
+    still_s: float,
+    deadline: float,
 ) -> None:
     """Tend the workers and cause trouble until all is there, or nothing moves any more."""
     began, count, moved = time.monotonic(), -1, time.monotonic()
@@ -258,7 +264,7 @@ def _until_still(
             count, moved = found, time.monotonic()
         if found >= history.good and time.monotonic() - moved > 12:  # the last acknowledgements and letters
             return
-        if time.monotonic() - moved > STILL_S:
+        if time.monotonic() - moved > still_s:
             return
         time.sleep(2.0)
     raise AssertionError(f"not finished in time: {count} of {history.good} events are there")

@@ -129,9 +129,10 @@ def mutate(mutation: Mutation | None) -> None:
 
         prepare.stored_id = lambda *_: str(uuid.uuid4())  # type: ignore[assignment]
     elif mutation is Mutation.ARRIVAL_ORDER:
-        from memory.events import EventNode
+        import memory.graph.records as records
+        from memory.graph.chain import key_of_place
 
-        EventNode.order = property(lambda self: (self.arrival, 0, self.id))  # type: ignore[assignment]
+        records.chain_key = lambda node: key_of_place(node.tenant, node.session, node.arrival, -1, node.id)
 
 
 def watched(factory: HandlerFactory, death: Death, ledger: int, mutation: Mutation | None) -> HandlerFactory:

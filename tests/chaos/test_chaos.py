@@ -1,0 +1,41 @@
+"""The promise, broken on purpose in CI: short scenarios, and the proof that the harness can fail."""
+
+import pytest
+
+from tests.chaos.harness import Outcome, Scenario, run_scenario
+from tests.chaos.worker import Mutation
+
+pytestmark = [pytest.mark.chaos, pytest.mark.timeout(400)]
+
+
+def test_nothing_is_lost_doubled_or_misordered_under_kills_and_restarts() -> None:
+    outcome = run_scenario(Scenario(seed=101, events=4_000, sessions=60, kills=4))
+    assert outcome.verdict.holds, outcome
+    assert outcome.kills >= 4
+    assert outcome.restarts == 4
+
+
+@pytest.mark.kafka
+def test_the_promise_holds_on_real_kafka_whose_broker_restarts_too() -> None:
+    outcome = run_scenario(Scenario(seed=102, events=4_000, sessions=60, kills=3, broker_restarts=2), real_kafka=True)
+    assert outcome.verdict.holds, outcome
+    assert outcome.restarts == 6
+
+
+def broken(mutation: Mutation) -> Outcome:
+    """Run a short scenario against a pipeline that was made wrong."""
+    return run_scenario(
+        Scenario(seed=103, events=1_500, sessions=20, kills=2, store_restarts=0, still_s=15, mutation=mutation)
+    )
+
+
+def test_the_harness_sees_loss_when_records_are_acknowledged_before_they_are_written() -> None:
+    assert broken(Mutation.ACK_BEFORE_WRITE).verdict.lost > 0
+
+
+def test_the_harness_sees_doubles_when_redelivered_events_get_new_ids() -> None:
+    assert broken(Mutation.NO_DEDUPE).verdict.doubled > 0
+
+
+def test_the_harness_sees_disorder_when_events_are_linked_as_they_arrive() -> None:
+    assert broken(Mutation.ARRIVAL_ORDER).verdict.misordered > 0
