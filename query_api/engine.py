@@ -101,7 +101,7 @@ class Retriever:
                 vector=vector,
                 policy=policy.walk,
                 events_stored=sized.result(),
-                known=found.cosines,
+                pool=found.pool,
                 names=route.names,
                 session=request.session,
                 agent=request.agent,

@@ -56,8 +56,8 @@ class WalkPolicy(_Part):
     """Bounds and constants of the beam search (Alg. 1, eq. 5-6).
 
     `depth`: most hops from an anchor; `budget`: most nodes visited, anchors included; `hub_limit`: an entity with more
-    events is a hub, and so many of its events are expanded; `hubs`: most hubs expanded in one walk, those the question
-    names and then the rarest first; `strength`: multiply φ by the edge's own strength;
+    events is a hub, and so many of its events are expanded; `hubs`: most hubs searched for in one walk, beyond
+    those whose events stand among the nearest anyway; `strength`: multiply φ by the edge's own strength;
     `drop_threshold`: a hop on which the cosine falls by more is not taken (None: no such rule).
     """
 

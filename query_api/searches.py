@@ -14,6 +14,7 @@ from memory.graph import GraphReader
 from memory.vectors import Hit, VectorReader
 from query_api.anchors import ListName, Ranked, RankedList, best_first, keep
 from query_api.policy import AnchorPolicy
+from query_api.pool import POOL_SIZE, Pool
 from query_api.router import Route
 from query_api.surroundings import Vector, rounded
 
@@ -33,16 +34,16 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The lists, the cosines that came with them, the nodes read on the way, and whether the window became soft."""
+    """The lists, the pool of nearest events, the nodes read on the way, and whether the window became soft."""
 
     lists: tuple[RankedList, ...]
-    cosines: Mapping[str, float]
+    pool: Pool
     nodes: Mapping[str, EventNode] = field(default_factory=dict)
     window_soft: bool = False
 
 
 class Searches:
-    """Asks the lists of one question."""
+    """Asks the lists of one question; `vector` is None when it has none, then words alone search."""
 
     def __init__(
         self, vectors: VectorReader, graph: GraphReader, route: Route, vector: Vector | None, scope: Scope
@@ -56,71 +57,74 @@ class Searches:
     async def run(self, policy: AnchorPolicy) -> Found:
         """Ask all lists at once; raises `Retryable` and `Misconfigured` as the stores do."""
         window = self._route.window
-        if window is None:
-            lists, cosines = await self._ask(policy, None)
-            return Found(tuple(lists), cosines)
-        grace = DateSpan(
-            window.phrase,
-            window.start_us,
-            window.end_us + policy.window_grace_days * _DAY_US,
-            window.precision,
-        )
-        lists, cosines = await self._ask(policy, grace)
+        bounds = None
+        if window is not None:
+            bounds = (window.start_us, window.end_us + policy.window_grace_days * _DAY_US)
+        async with asyncio.TaskGroup() as group:
+            pooled = group.create_task(self._nearest(POOL_SIZE, None))
+            words = group.create_task(self._words(policy.list_size, bounds))
+            within = group.create_task(self._nearest(policy.list_size, bounds)) if bounds is not None else None
+        pool = Pool.of(pooled.result())
+        if window is None or within is None:
+            return Found(tuple(await self._lists(policy, pool, words.result(), pool.hits, None)), pool)
+        lists = await self._lists(policy, pool, words.result(), within.result(), bounds)
         ids = sorted({place.id for ranked in lists for place in ranked.places})
         nodes = await self._graph.events(ids)
         overlaps = {id_: overlap(node, window) for id_, node in nodes.items()}
         inside = {id_ for id_, share in overlaps.items() if share > 0}
+        cosines = {hit.id: rounded(hit.score) for hit in within.result()}
         time = RankedList(ListName.TIME, _by_overlap(inside, overlaps, cosines, policy), policy.weights.time)
         if len(inside) >= policy.min_in_window:
-            return Found((*(keep(ranked, inside.__contains__) for ranked in lists), time), cosines, nodes)
-        lists, more = await self._ask(policy, None)
-        return Found((*lists, time), {**cosines, **more}, nodes, window_soft=True)
+            return Found((*(keep(ranked, inside.__contains__) for ranked in lists), time), pool, nodes)
+        everywhere = await self._words(policy.list_size, None)
+        lists = await self._lists(policy, pool, everywhere, pool.hits, None)
+        return Found((*lists, time), pool, nodes, window_soft=True)
 
-    async def _ask(self, policy: AnchorPolicy, window: DateSpan | None) -> tuple[list[RankedList], dict[str, float]]:
-        start_us, end_us = (window.start_us, window.end_us) if window is not None else (None, None)
-        size, scope, weights = policy.list_size, self._scope, policy.weights
-
-        async def nearest(entity: str | None) -> list[Hit]:
-            if self._vector is None:
-                return []
-            return await self._vectors.nearest(
-                self._vector,
-                size,
-                session=scope.session,
-                agent=scope.agent,
-                start_us=start_us,
-                end_us=end_us,
-                entities=() if entity is None else (entity,),
-                fresh=scope.fresh,
-            )
-
-        named = self._route.names[:MAX_NAMED] if weights.entity > 0 else ()
-        async with asyncio.TaskGroup() as group:
-            words = group.create_task(
-                self._vectors.keywords(
-                    self._route.keywords,
-                    size,
-                    session=scope.session,
-                    agent=scope.agent,
-                    start_us=start_us,
-                    end_us=end_us,
-                    fresh=scope.fresh,
-                )
-            )
-            alike = group.create_task(nearest(None))
-            of_named = [group.create_task(nearest(name)) for name in named]
+    async def _lists(
+        self,
+        policy: AnchorPolicy,
+        pool: Pool,
+        words: Sequence[Hit],
+        alike: Sequence[Hit],
+        bounds: tuple[int, int] | None,
+    ) -> list[RankedList]:
+        weights, size = policy.weights, policy.list_size
         lists = [
-            _listed(ListName.KEYWORD, words.result(), weights.keyword),
-            _listed(ListName.VECTOR, alike.result(), weights.vector),
-            *(_listed(ListName.ENTITY, task.result(), weights.entity) for task in of_named),
+            _listed(ListName.KEYWORD, words, weights.keyword),
+            _listed(ListName.VECTOR, alike[:size], weights.vector),
         ]
-        cosines = {
-            place.id: rounded(place.score)
-            for ranked in lists
-            if ranked.name is not ListName.KEYWORD
-            for place in ranked.places
-        }
-        return lists, cosines
+        for name in self._route.names[:MAX_NAMED] if weights.entity > 0 else ():
+            known = pool.best_of(name, size) if bounds is None else None
+            hits = await self._nearest(size, bounds, name) if known is None else known
+            lists.append(_listed(ListName.ENTITY, hits, weights.entity))
+        return lists
+
+    async def _words(self, size: int, bounds: tuple[int, int] | None) -> list[Hit]:
+        scope, (start_us, end_us) = self._scope, bounds or (None, None)
+        return await self._vectors.keywords(
+            self._route.keywords,
+            size,
+            session=scope.session,
+            agent=scope.agent,
+            start_us=start_us,
+            end_us=end_us,
+            fresh=scope.fresh,
+        )
+
+    async def _nearest(self, size: int, bounds: tuple[int, int] | None, entity: str | None = None) -> list[Hit]:
+        if self._vector is None:
+            return []
+        scope, (start_us, end_us) = self._scope, bounds or (None, None)
+        return await self._vectors.nearest(
+            self._vector,
+            size,
+            session=scope.session,
+            agent=scope.agent,
+            start_us=start_us,
+            end_us=end_us,
+            entities=() if entity is None else (entity,),
+            fresh=scope.fresh,
+        )
 
 
 def overlap(node: EventNode, window: DateSpan) -> float:

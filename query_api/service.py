@@ -1,8 +1,9 @@
 """The HTTP face of the query path: `make_app` builds it, `serve` runs it."""
 
 import logging
-from collections.abc import AsyncIterator
-from contextlib import aclosing, asynccontextmanager
+import signal
+from collections.abc import AsyncIterator, Iterator
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from typing import Any
 
 import orjson
@@ -197,6 +198,18 @@ def serve(settings: Settings, *, host: str | None = None, port: int | None = Non
     )
     # what stops the start is raised below as a sentence; uvicorn would print where it was raised as well
     logging.getLogger("uvicorn.error").addFilter(lambda record: not record.getMessage().startswith("Traceback"))
-    uvicorn.Server(config).run()
+    with _stopped_cleanly():
+        uvicorn.Server(config).run()
     if isinstance(app.state.fatal, Misconfigured):
         raise app.state.fatal
+
+
+@contextmanager
+def _stopped_cleanly() -> Iterator[None]:
+    """Let a signal end here after it has stopped the service: uvicorn raises it again for the exit status."""
+    before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -16,6 +16,7 @@ from memory.graph import GraphReader, Hub, NeighbourEdge
 from memory.relations import EdgeType
 from memory.vectors import Hit, VectorReader
 from query_api.policy import WalkPolicy
+from query_api.pool import Pool
 from query_api.traversal import Hop
 
 Vector = NDArray[np.float32]
@@ -42,7 +43,7 @@ class MemorySurroundings:
     """Graph and vectors around one question (implements `traversal.Surroundings`).
 
     `vector`: the question's, None when it has none; then every cosine is 0 and hubs are not expanded.
-    `events_stored`: N of the rarity; `known`: cosines that searches brought along; `names`: the question's entities.
+    `events_stored`: N of the rarity; `pool`: the nearest events, found before; `names`: the question's entities.
     """
 
     def __init__(
@@ -53,7 +54,7 @@ class MemorySurroundings:
         vector: Vector | None,
         policy: WalkPolicy,
         events_stored: int,
-        known: Mapping[str, float],
+        pool: Pool,
         names: Sequence[str] = (),
         session: str | None = None,
         agent: str | None = None,
@@ -64,11 +65,13 @@ class MemorySurroundings:
         self._asked = vector
         self._policy = policy
         self._stored = events_stored
-        self._cosines = dict(known)
+        self._pool = pool
+        self._cosines = {hit.id: rounded(hit.score) for hit in pool.hits}
         self._names = frozenset(names)
         self._session = session
         self._agent = agent
         self._hubs: dict[str, list[Hit]] = {}
+        self._searched = 0
         self.hubs_left_out = 0
 
     async def hops(self, frontier: Sequence[str]) -> list[Hop]:
@@ -101,11 +104,22 @@ class MemorySurroundings:
         return Hop(edge.source, edge.target, edge.edge, edge.forward, strength, edge.origin, edge.via)
 
     async def _expand(self, hubs: Sequence[Hub]) -> None:
-        """Search the best events of hubs not met before: named ones, then rare ones, as many as the policy allows."""
-        fresh = {hub.key: hub for hub in hubs if hub.key not in self._hubs}
-        ordered = sorted(fresh.values(), key=lambda hub: (hub.key not in self._names, hub.events, hub.key))
-        room = max(0, self._policy.hubs - sum(1 for hits in self._hubs.values() if hits))
-        chosen = ordered[:room] if self._asked is not None else []
+        """Find the best events of hubs not met before: from the pool, else by a search while the policy allows one.
+
+        Searched are those the question names, then the rarest.
+        """
+        unknown: dict[str, Hub] = {}
+        for hub in hubs:
+            if hub.key in self._hubs:
+                continue
+            known = self._pool.best_of(hub.key, self._policy.hub_limit)
+            if known is None:
+                unknown.setdefault(hub.key, hub)
+            else:
+                self._hubs[hub.key] = known
+        ordered = sorted(unknown.values(), key=lambda hub: (hub.key not in self._names, hub.events, hub.key))
+        chosen = ordered[: self._policy.hubs - self._searched] if self._asked is not None else []
+        self._searched += len(chosen)
         for hub in ordered[len(chosen) :]:
             self._hubs[hub.key] = []
             self.hubs_left_out += 1

@@ -14,7 +14,7 @@ MAX_K = 16_384
 #: Ids asked for in one read by key, and rows of one page.
 _IDS_A_CALL = 1_000
 _PAGE_ROWS = 4_000
-_HIT_FIELDS = [Field.SESSION, Field.OCCURRED_US, Field.SPEAKER]
+_HIT_FIELDS = [Field.SESSION, Field.OCCURRED_US, Field.SPEAKER, Field.ENTITIES]
 
 
 class VectorReader:
@@ -185,6 +185,7 @@ def _hit(row: Any, sign: float) -> Hit:
         session=entity[Field.SESSION],
         occurred_us=entity[Field.OCCURRED_US],
         speaker=entity[Field.SPEAKER],
+        entities=tuple(entity.get(Field.ENTITIES) or ()),
         vector=None if (vector := entity.get(Field.VECTOR)) is None else np.asarray(vector, dtype=np.float32),
     )
 

@@ -42,7 +42,8 @@ class Hit:
     """One found event. `score`: higher is better; a cosine from dense search, a BM25 score from keyword search.
 
     The fields that rank and filter come along, so that no second question is needed for them. `occurred_us`:
-    microseconds since 1970 UTC. `vector`: the event's own, when it was asked for. Two hits are equal when id and score
+    microseconds since 1970 UTC. `entities`: the normal forms that
+    filters find it by. `vector`: the event's own, when it was asked for. Two hits are equal when id and score
     are.
     """
 
@@ -51,6 +52,7 @@ class Hit:
     session: str = field(default="", compare=False)
     occurred_us: int = field(default=0, compare=False)
     speaker: str = field(default="", compare=False)
+    entities: tuple[str, ...] = field(default=(), compare=False)
     vector: Vector | None = field(default=None, compare=False, repr=False)
 
 
