@@ -8,7 +8,7 @@ from memory.errors import MagmaError, StoreRefused, StoreUnavailable
 from memory.vectors.failures import is_not_loaded, translate
 
 
-def _rpc_error(status: grpc.StatusCode) -> Exception:
+def _rpc_error(status: grpc.StatusCode) -> grpc.aio.AioRpcError:
     return grpc.aio.AioRpcError(status, grpc.aio.Metadata(), grpc.aio.Metadata(), "details of it")
 
 
