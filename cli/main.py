@@ -10,7 +10,7 @@ import typer
 
 from cli.output import run_command
 
-#: Command -> file in `cli/` that has a function of that name.
+#: Command -> file in `cli/` that has a function, or a group of commands, of that name.
 COMMANDS = {
     "up": "stack",
     "down": "stack",
@@ -21,6 +21,8 @@ COMMANDS = {
     "worker": "worker",
     "serve": "serve",
     "check": "check",
+    "dlq": "dlq",
+    "replay": "replay",
 }
 
 
@@ -35,7 +37,11 @@ def build_app(wanted: str | None = None) -> typer.Typer:
     )
     names = [wanted] if wanted in COMMANDS else list(COMMANDS)
     for name in names:
-        app.command(name)(getattr(import_module(f"cli.{COMMANDS[name]}"), name))
+        command = getattr(import_module(f"cli.{COMMANDS[name]}"), name)
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name)
+        else:
+            app.command(name)(command)
     # A typer app of one command takes no command name; with a callback it does.
     app.callback()(lambda: None)
     return app

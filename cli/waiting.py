@@ -50,7 +50,9 @@ async def wait_until_stored(
         await asyncio.sleep(POLL_S)
 
 
-async def _missing(graph: Graph, vectors: Vectors, tenant: str, ids: Sequence[str], stages: Sequence[Mark]) -> list[str]:
+async def _missing(
+    graph: Graph, vectors: Vectors, tenant: str, ids: Sequence[str], stages: Sequence[Mark]
+) -> list[str]:
     """Give those of `ids` that are not there yet. Stops at the first full page of missing ones: enough to wait for."""
     reader, found = graph.reader(tenant), vectors.reader(tenant)
     late: list[str] = []

@@ -8,7 +8,6 @@ import asyncio
 import os
 import random
 import signal
-import subprocess
 import sys
 import tempfile
 import threading
@@ -24,13 +23,14 @@ from rich.console import Console
 from rich.table import Table
 
 from deploy.local import LocalStack, Service, StackPlan
+from deploy.local.process import Child, Command
 from memory.settings import Settings
 from streams.admin import ensure_topics
 from streams.topics import Topic
 from tests.chaos.history import History, make_history
 from tests.chaos.verify import Verdict, vector_ids, verify
 from tests.chaos.worker import Mutation, Point
-from tests.kafka.cluster import KafkaCluster, die_with_parent
+from tests.kafka.cluster import KafkaCluster
 
 #: Seconds from the start, and what then happens.
 Trouble = tuple[float, Callable[[], None]]
@@ -78,26 +78,26 @@ class Workers:
         self._dice = random.Random(scenario.seed)
         points, dice = list(Point), self._dice
         self._ends = [f"{dice.choice(points).value}:{dice.randrange(1, 6)}" for _ in range(scenario.kills)]
-        self._alive: dict[subprocess.Popen[bytes], float] = {}
+        self._alive: dict[Child, float] = {}
         self._number = 0
         self.kills = 0
 
     @property
     def all_ends_met(self) -> bool:
         """Whether everyone who was to die has died."""
-        return not self._ends and all(worker.poll() is None for worker in self._alive)
+        return not self._ends and all(dies_by == float("inf") for dies_by in self._alive.values())
 
     def tend(self) -> None:
         """Replace the dead; a worker that was to die and has not within 25 s is killed from outside."""
         for worker, dies_by in list(self._alive.items()):
-            if worker.poll() is None and time.monotonic() > dies_by:
-                worker.send_signal(signal.SIGKILL)
-                worker.wait(10)
-            status = worker.poll()
+            if worker.exit_status() is None and time.monotonic() > dies_by:
+                os.kill(worker.pid, signal.SIGKILL)
+                worker.wait_or_kill(time.monotonic() + 10)
+            status = worker.exit_status()
             if status is None:
                 continue
             if status != -signal.SIGKILL:
-                raise AssertionError(f"a worker stopped by itself with status {status}: see {self._logs}")
+                raise AssertionError(f"a worker stopped by itself with status {status}: {worker.last_words()}")
             self.kills += 1
             del self._alive[worker]
         while len(self._alive) < WORKERS:
@@ -108,29 +108,19 @@ class Workers:
         names = [str(settings.data_dir), settings.topic_prefix, settings.milvus_collection, str(self._ledger)]
         options = (["--die", end] if end else []) + (["--mutate", scenario.mutation.value] if scenario.mutation else [])
         self._number += 1
-        with (self._logs / f"worker-{self._number}.log").open("wb") as log:
-            worker = subprocess.Popen(
-                [sys.executable, "-m", "tests.chaos.worker", *names, *options],
-                cwd=ROOT,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                preexec_fn=die_with_parent,
-                env={**os.environ, "MAGMA_KAFKA_BOOTSTRAP": settings.kafka_bootstrap},
-            )
+        command = [sys.executable, "-m", "tests.chaos.worker", *names, *options]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "MAGMA_KAFKA_BOOTSTRAP": settings.kafka_bootstrap}
+        worker = Child(Command(command, environment), self._logs / f"worker-{self._number}.log")
         self._alive[worker] = time.monotonic() + 25 if end else float("inf")
 
-    def stop(self) -> list[int]:
+    def stop(self) -> list[int | None]:
         """Ask all to stop; gives their exit statuses."""
         for worker in self._alive:
-            worker.send_signal(signal.SIGTERM)
-        statuses = []
+            worker.ask_to_stop()
+        deadline = time.monotonic() + 20
         for worker in self._alive:
-            try:
-                statuses.append(worker.wait(20))
-            except subprocess.TimeoutExpired:
-                worker.kill()
-                statuses.append(worker.wait(10))
+            worker.wait_or_kill(deadline)
+        statuses = [worker.exit_status() for worker in self._alive]
         self._alive.clear()
         return statuses
 

@@ -92,6 +92,8 @@ def vector_ids(settings: Settings, tenant: str) -> Counter[str]:
     """Give every id of a tenant in the vector store with how often it is there."""
     client = MilvusClient(settings.milvus_uri, token=settings.milvus_token.get_secret_value())
     try:
+        if not client.has_collection(settings.milvus_collection):
+            return Counter()
         client.load_collection(settings.milvus_collection)
         pages = client.query_iterator(
             settings.milvus_collection, batch_size=1_000, filter=f'tenant == "{tenant}"', output_fields=["id"]

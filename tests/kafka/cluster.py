@@ -4,7 +4,6 @@ The jars come from Maven Central by `tests/kafka/pom.xml` and are kept in the us
 process that started it and is ended by its own id.
 """
 
-import ctypes
 import os
 import shutil
 import signal
@@ -19,8 +18,11 @@ from typing import Self
 
 import pytest
 
+from deploy.local.process import Child, Command, server_environment
+
 POM = Path(__file__).with_name("pom.xml")
 START_S = 90.0
+STOP_S = 60.0
 
 
 def jars() -> Path:
@@ -55,11 +57,6 @@ def free_ports(count: int) -> list[int]:
     return ports
 
 
-def die_with_parent() -> None:
-    """Ask the kernel to end this child when its parent ends (Linux)."""
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
-
-
 @dataclass
 class KafkaNode:
     """One broker-and-controller process."""
@@ -68,12 +65,12 @@ class KafkaNode:
     port: int
     controller_port: int
     folder: Path
-    process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
+    process: Child | None = field(default=None, repr=False)
 
     @property
     def running(self) -> bool:
         """Whether the process is alive."""
-        return self.process is not None and self.process.poll() is None
+        return self.process is not None and self.process.exit_status() is None
 
 
 class KafkaCluster:
@@ -144,15 +141,8 @@ class KafkaCluster:
 
     def start(self, node: KafkaNode) -> None:
         """Start a node; `wait` for it afterwards."""
-        with (node.folder / "server.out").open("ab") as out:
-            node.process = subprocess.Popen(
-                self._java("kafka.Kafka", str(node.folder / "server.properties")),
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=subprocess.STDOUT,
-                cwd=node.folder,
-                preexec_fn=die_with_parent,
-            )
+        command = self._java("kafka.Kafka", str(node.folder / "server.properties"))
+        node.process = Child(Command(command, server_environment()), node.folder / "server.out")
 
     def wait(self, node: KafkaNode) -> None:
         """Wait until the node takes connections; fails with the end of its output when it does not."""
@@ -167,11 +157,10 @@ class KafkaCluster:
 
     def kill(self, node: KafkaNode, how: signal.Signals = signal.SIGKILL) -> None:
         """End a node by its own id and reap it."""
-        if node.process is None:
+        if node.process is None or not node.running:
             return
-        if node.running:
-            node.process.send_signal(how)
-        node.process.wait(timeout=60)
+        os.kill(node.process.pid, how)
+        node.process.wait_or_kill(time.monotonic() + STOP_S)
 
     def restart(self, node: KafkaNode, how: signal.Signals = signal.SIGKILL) -> None:
         """End a node and start it again on the same log."""
