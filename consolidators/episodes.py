@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from consolidators.batch import Change, Outcome, Work
-from consolidators.segmentation import episode_id, segment
+from consolidators.segmentation import Vector, episode_id, segment
 from memory.events import EventNode
 from memory.graph import Done, Graph, GraphReader, Mark
 from memory.relations import EdgeType, Episode, Origin
@@ -43,21 +43,24 @@ class Episodes:
         before = await self._before(reader, new[0])
         last = new[-1].order
         pending: list[EventNode] = []
+        known: dict[str, Vector] = {}
         episodes: list[Episode] = []
         at = before
         while page := await reader.session_events(session, limit=_PAGE, after=at):
             at = page[-1]
             pending += page
-            cut = segment(pending, await vectors.vectors([event.id for event in pending], fresh=True))
+            known |= await vectors.vectors([event.id for event in page], fresh=True)
+            cut = segment(pending, known)
             # the last one may go on in the next page
             episodes += cut[:-1]
             pending = pending[len(pending) - len(cut[-1].events) :]
+            known = {event.id: known[event.id] for event in pending if event.id in known}
             if len(page) < _PAGE:
                 break
             if pending[0].order > last and await self._stood_there(reader, pending[0]):
                 return episodes
         if pending:
-            episodes += segment(pending, await vectors.vectors([event.id for event in pending], fresh=True))
+            episodes += segment(pending, known)
         return episodes
 
     async def _before(self, reader: GraphReader, first: EventNode) -> EventNode | None:

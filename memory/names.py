@@ -142,6 +142,7 @@ tonight last next some any all each every many most more much few one two three 
 either error warning info debug failed success done todo note ps fyi btw lol omg asap am pm utc photo haha bye
 aw aww looking see got get go going make take keep love miss hope wish enjoy check try remember guess speaking
 being old first second once since though although however anyway plus like unlike than too very null none
+mon tue tues wed thu thur thurs fri sat sun knowing realizing becoming whenever woohoo woah whoa ugh hmm
 """
 _NOT_NAMES = frozenset(_OPENERS.split())
 _SENTENCE_END = frozenset(".!?\n:;\u2026\u2022\"'\u201c\u201d([)]*>-\u2013\u2014")

@@ -1,6 +1,7 @@
 """The English grammar: a cheap look for words of time, then the rules they call for, then the joining of neighbours."""
 
 import re
+from itertools import islice
 
 from memory.dates.clock import Clock
 from memory.dates.english_absolute import RULES as ABSOLUTE
@@ -11,6 +12,8 @@ from memory.dates.grammar import Found
 
 #: Most phrases that are kept of one text.
 MAX_FOUND = 64
+#: Most matches of one rule that are resolved: a text that is one long list of dates must not hold up a batch.
+MAX_MATCHES = 2 * MAX_FOUND
 
 _RULES: tuple[Rule, ...] = (*ABSOLUTE, *RELATIVE)
 _TRIGGERS = frozenset[str]().union(*(rule.triggers | rule.needs for rule in _RULES))
@@ -52,7 +55,7 @@ def _signs(text: str) -> set[str]:
 
 def _matches(rule: Rule, text: str, clock: Clock) -> list[Found]:
     found = []
-    for match in rule.pattern.finditer(text):
+    for match in islice(rule.pattern.finditer(text), MAX_MATCHES):
         try:
             local = rule.resolve(Hit(match, clock, text))
         except (ValueError, OverflowError, IndexError):

@@ -42,7 +42,8 @@ _AFTER = re.compile(
 #: cause CUE effect, the whole event being the effect of one before it
 _OPENING = re.compile(
     r"^\W{0,3}(?P<cue>as a result(?! of)|therefore|consequently|hence|that(?:'s|\u2019s| is) why"
-    r"|for (?:that|this) reason|because of (?:that|this)|so (?:i|we) (?:have |had |am |are |was |were |will |'ll |'ve )?(?:\w+ ){0,2}\w+ed)\b",
+    r"|for (?:that|this) reason|because of (?:that|this)"
+    r"|so (?:i|we) (?:have |had |am |are |was |were |will |'ll |'ve )?(?:\w+ ){0,2}\w+ed)\b",
     re.IGNORECASE,
 )
 #: "X led to Y": both may be events of their own

@@ -23,6 +23,8 @@ _SERVICE_ENDS = ("service", "svc", "api", "database", "db", "gateway", "queue", 
 #: "the payments service" in plain words: one or two words in front of a word for a service.
 _WEAK = re.compile(rf"\b(?:[a-z]{{3,20}} )?[a-z]{{3,20}} (?:{'|'.join(_SERVICE_ENDS)})\b", re.IGNORECASE)
 _MAX_WORDS = 6
+#: A capital inside a sentence, or two capitalised words in a row: without one the model's names are not plausible.
+_MAY_NAME = re.compile(r"[a-z0-9,;'\u2019]\s(?!I\b)[^\W\d_a-z]\w|[^\W\d_a-z]\w+\s[^\W\d_a-z]\w")
 
 
 class EntityRules:
@@ -36,7 +38,10 @@ class EntityRules:
         events = [event for event in window.events if event.id in window.new]
         named: list[list[Named]] = [[] for _ in events]
         if self._recogniser is not None:
-            named = list(self._recogniser.find([event.text for event in events]))
+            places = [place for place, event in enumerate(events) if _MAY_NAME.search(event.text)]
+            read = self._recogniser.find([events[place].text for place in places])
+            for place, found_there in zip(places, read, strict=True):
+                named[place] = found_there
         found: list[FoundEntity] = []
         for event, spans in zip(events, named, strict=True):
             found.extend(_of_event(event, spans, window.people))
