@@ -5,6 +5,7 @@ from itertools import islice
 
 from memory.dates.clock import Clock
 from memory.dates.english_absolute import RULES as ABSOLUTE
+from memory.dates.english_calendar import RULES as CALENDAR
 from memory.dates.english_links import link
 from memory.dates.english_relative import RULES as RELATIVE
 from memory.dates.english_rules import Hit, Rule
@@ -15,7 +16,7 @@ MAX_FOUND = 64
 #: Most matches of one rule that are resolved: a text that is one long list of dates must not hold up a batch.
 MAX_MATCHES = 2 * MAX_FOUND
 
-_RULES: tuple[Rule, ...] = (*ABSOLUTE, *RELATIVE)
+_RULES: tuple[Rule, ...] = (*ABSOLUTE, *RELATIVE, *CALENDAR)
 _TRIGGERS = frozenset[str]().union(*(rule.triggers | rule.needs for rule in _RULES))
 _WORD = re.compile(r"[a-z]+|[0-9]+")
 _YEAR = re.compile(r"(?<![0-9])(?:19|20)[0-9]{2}")
@@ -62,7 +63,9 @@ def _matches(rule: Rule, text: str, clock: Clock) -> list[Found]:
             continue  # not in the calendar: 31 February, a year beyond 9999
         if local is not None and local.start < local.end:
             core = "core" if match.re.groupindex.get("core") else 0
-            found.append(Found(match.start(core), match.end(core), local))
+            groups = match.groupdict()
+            yearless = bool(groups.get("month") and groups.get("day") and not groups.get("year"))
+            found.append(Found(match.start(core), match.end(core), local, yearless=yearless))
     return found
 
 

@@ -244,7 +244,7 @@ RULES: tuple[Rule, ...] = (
     ),
     rule(
         frozenset({"YEAR"}),
-        rf"(?:in|since|until|till|during|before|after|from|early|mid|late|year|(?:end|start|beginning){SP}of)(?:{SP}|-)"
+        rf"(?:in|since|until|till|during|before|after|from|early|mid|late|year|(?:end|start|beginning|middle|half|month){SP}of)(?:{SP}|-)"
         rf"(?P<core>{YEAR}){_NOT_COUNT}",
         _year_alone,
     ),

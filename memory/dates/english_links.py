@@ -4,6 +4,8 @@ import re
 from dataclasses import replace
 from datetime import timedelta
 
+from dateutil.relativedelta import relativedelta
+
 from memory.dates import clock as cal
 from memory.dates.clock import Local
 from memory.dates.english_relative import delta, part_of
@@ -23,6 +25,12 @@ _EDGE = re.compile(
     rf"|(?P<mid>mid|(?:the{SP})?middle{SP}of)|(?P<late>late|(?:at{SP})?(?:the{SP})?end{SP}of))(?:{SP}|-)(?:in{SP})?$",
     re.IGNORECASE,
 )
+_ORDINAL_OF = re.compile(
+    rf"\b(?:(?:in|on|during|over){SP})?the{SP}(?P<which>first|second|third|fourth|last){SP}"
+    rf"(?P<unit>weekend|week|half|day|month){SP}(?:of|in){SP}(?:the{SP})?$",
+    re.IGNORECASE,
+)
+_ORDINALS = ("first", "second", "third", "fourth")
 _BESIDE = re.compile(
     rf"(?:\b(?:on{SP})?(?:the{SP})?(?P<which>{FULL_WEEKDAY}|weekend)"
     rf"|\b(?:(?:in|on|during){SP})?(?:(?:the{SP})?{COUNT}|the){SP}(?P<unit>weekend|day|week|month|year|hour|minute)s?)"
@@ -48,6 +56,7 @@ def link(text: str, atoms: list[Found]) -> list[Found]:
         try:
             grown = _part(text, grown)
             grown = _edge(text, before, grown)
+            grown = _ordinal_of(text, before, grown)
             grown = _beside(text, before, grown)
         except (ValueError, OverflowError):
             grown = found
@@ -55,6 +64,13 @@ def link(text: str, atoms: list[Found]) -> list[Found]:
             joined.pop()  # "the Sunday before 25 May": the Sunday is part of the longer phrase
         if joined and joined[-1].end > grown.start:
             grown = found
+        if (
+            joined
+            and joined[-1].yearless
+            and not grown.yearless
+            and _BETWEEN.fullmatch(text, joined[-1].end, grown.start)
+        ):
+            joined[-1] = _dated_like(joined[-1], grown)
         if joined and _range(text, joined[-1], grown):
             first = joined.pop()
             start = first.start
@@ -117,6 +133,38 @@ def _edge(text: str, before: int, found: Found) -> Found:
     return replace(found, start=before + match.start(), local=cal.third(found.local, index))
 
 
+def _ordinal_of(text: str, before: int, found: Found) -> Found:
+    """ "the first week of June": seven days counted from its first day or, for the last, from its last."""
+    match = _ORDINAL_OF.search(text[before : found.start])
+    if match is None:
+        return found
+    local = _counted(found.local, match["unit"].lower(), match["which"].lower())
+    return replace(found, start=before + match.start(), local=local) if local else found
+
+
+def _counted(whole: Local, unit: str, which: str) -> Local | None:
+    place, size = (-1 if which == "last" else _ORDINALS.index(which)), (whole.end - whole.start).days
+    if unit == "half":
+        middle = whole.start + timedelta(days=size // 2)
+        if place == 0:
+            return Local(whole.start, middle, whole.precision)
+        return Local(middle, whole.end, whole.precision) if place in {1, -1} else None
+    if unit == "month":
+        if size < 60:
+            return None
+        first = whole.start.date() + delta("month", place) if place >= 0 else whole.end.date() + delta("month", -1)
+        return cal.month(first.year, first.month)
+    length = 1 if unit == "day" else 7
+    if size < 2 * length:
+        return None
+    if unit == "weekend":
+        edge = whole.start.date() - timedelta(days=1) if place >= 0 else whole.end.date()
+        saturday = cal.weekday_near(edge, 5, after=place >= 0) + timedelta(weeks=max(0, place))
+        return cal.weekend(saturday - timedelta(days=5))
+    start = whole.start + timedelta(days=length * place) if place >= 0 else whole.end - timedelta(days=length)
+    return cal.days(start.date(), length, Precision.WEEK if length == 7 else Precision.DAY)
+
+
 def _beside(text: str, before: int, found: Found) -> Found:
     """ "the Sunday before 25 May", "two weekends before 17 July", "three days after 8 May", "the week of 9 June"."""
     match = _BESIDE.search(text[before : found.start])
@@ -166,6 +214,17 @@ def _calendar_neighbour(anchor: Local, which: str, sign: int, count: int) -> Loc
         at = anchor.start.date().replace(day=1) + delta("month", sign * count)
         return cal.month(at.year, at.month)
     return cal.year(anchor.start.year + sign * count)
+
+
+def _dated_like(first: Found, second: Found) -> Found:
+    """Give "8 May" of "8 May to 3 June 2023" the year of the second, or the one before when it would come after it."""
+    shift = second.local.start.year - first.local.start.year
+    for years in (shift, shift - 1):
+        length = relativedelta(years=years)
+        local = Local(first.local.start + length, first.local.end + length, first.local.precision)
+        if local.start < second.local.end:
+            return replace(first, local=local, yearless=False)
+    return first
 
 
 def _range(text: str, first: Found, second: Found) -> bool:

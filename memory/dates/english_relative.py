@@ -107,11 +107,11 @@ def _which_unit(hit: Hit) -> Local | None:
 
 def _which_weekday(hit: Hit) -> Local | None:
     today, weekday, which = hit.clock.today, weekday_number(hit["weekday"]), " ".join(hit["which"].lower().split())
-    if _SIGN[which] < 0:
-        return cal.day(cal.weekday_near(today, weekday, after=False))
-    if _SIGN[which] > 0:
-        return cal.day(cal.weekday_near(today, weekday, after=True))
-    return cal.day(today + timedelta(days=(weekday - today.weekday()) % 7))
+    if _SIGN[which]:
+        day = cal.day(cal.weekday_near(today, weekday, after=_SIGN[which] > 0))
+    else:
+        day = cal.day(today + timedelta(days=(weekday - today.weekday()) % 7))
+    return part_of(day, hit["part"]) if hit["part"] else day
 
 
 def _weekday(hit: Hit) -> Local | None:
@@ -262,7 +262,7 @@ RULES: tuple[Rule, ...] = (
     rule(UNIT_WORDS, rf"(?:the{SP})?{_WHICH}{SP}{_ONE_UNIT}", _which_unit, needs=_WHICH_WORDS),
     rule(
         WEEKDAY_WORDS,
-        rf"(?:on{SP})?(?:the{SP})?{_WHICH}{SP}(?:week(?:['\u2019]s)?{SP})?{FULL_WEEKDAY}",
+        rf"(?:on{SP})?(?:the{SP})?{_WHICH}{SP}(?:week(?:['\u2019]s)?{SP})?{FULL_WEEKDAY}(?:{SP}{_OF_DAY})?",
         _which_weekday,
         needs=_WHICH_WORDS,
     ),
@@ -297,9 +297,10 @@ RULES: tuple[Rule, ...] = (
     ),
     rule(
         UNIT_WORDS,
-        rf"(?:in|over|during|for|within|throughout){SP}the{SP}(?P<which>last|past){SP}(?P<number>(?!))?(?P<vague>(?!))?{UNIT}",
+        rf"(?:in|over|during|for|within|throughout){SP}the{SP}(?P<which>last|past|next|coming){SP}"
+        rf"(?P<number>(?!))?(?P<vague>(?!))?{UNIT}",
         _running,
-        needs=frozenset({"last", "past"}),
+        needs=frozenset({"last", "past", "next", "coming"}),
     ),
     rule(
         frozenset({"last", "next"}),

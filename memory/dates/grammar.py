@@ -11,14 +11,15 @@ from memory.dates.clock import Clock, Local
 class Found:
     """A phrase at [`start`, `end`) of the text and what it means.
 
-    `opens`: the words in front open the phrase to the
-    past ("before", "until": -1) or to the future ("after", "since": 1); 0 when they do not. `inclusive`: the phrase
-    itself belongs to the opened window ("until", "since").
+    `yearless`: a day and month whose year was not said but taken from the reference. `opens`: the words in front open
+    the phrase to the past ("before", "until": -1) or to the future ("after", "since": 1); 0 when they do not.
+    `inclusive`: the phrase itself belongs to the opened window ("until", "since").
     """
 
     start: int
     end: int
     local: Local
+    yearless: bool = False
     opens: int = 0
     inclusive: bool = False
 

@@ -162,6 +162,20 @@ in the past year | 2022-06-09 19:30 | 2023-06-09 19:30 | year
 over the next 2 days | 2023-06-09 19:30 | 2023-06-11 19:30 | day
 last Christmas | 2022-12-25 | | day
 Christmas Eve 2022 | 2022-12-24 | | day
+the first week of June 2023 | 2023-06-01 | 2023-06-08 | week
+the last week of May 2023 | 2023-05-25 | 2023-06-01 | week
+the first weekend of August 2023 | 2023-08-05 | 2023-08-07 | day
+the last weekend of May 2023 | 2023-05-27 | 2023-05-29 | day
+in the first half of 2022 | 2022-01-01 | 2022-07-02 | year
+Q1 2023 | 2023-01-01 | 2023-04-01 | season
+three Fridays ago | 2023-05-19 | | day
+on the 5th. | 2023-06-05 | | day
+on the 20th. | 2023-05-20 | | day
+by the end of the month | 2023-06-21 | 2023-07-01 | week
+last Monday morning | 2023-06-05 05:00 | 2023-06-05 12:00 | day
+within the next hour | 2023-06-09 19:30 | 2023-06-09 20:30 | hour
+between 8 May and 3 June 2021 | 2021-05-08 | 2021-06-04 | day
+between 8 December and 3 June 2021 | 2020-12-08 | 2021-06-04 | day
 next Halloween | 2023-10-31 | | day
 """
 
@@ -182,5 +196,6 @@ I love Christmas and a fall of 2000 metres
 this is the last time, next to the past tense, this may be it
 ten days of rain, three weeks of work, a week off
 the daily run, the nightly build, the weekly report
+the first week of the camp, the end of the world, on the 5th floor
 It was the best year of my week and a good day
 """.strip().splitlines()
