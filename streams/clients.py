@@ -31,6 +31,7 @@ def make_consumer(settings: Settings, *, group: str | None, **given: Any) -> AIO
         "session_timeout_ms": session_ms,
         "heartbeat_interval_ms": max(300, session_ms // 6),
         "rebalance_timeout_ms": rebalance_timeout_ms(settings),
+        "max_poll_interval_ms": 2 * session_ms,  # a worker that does not even poll gives its partitions to another
         "fetch_max_wait_ms": settings.kafka_fetch_max_wait_ms,
         "max_partition_fetch_bytes": FETCH_BYTES,
         "request_timeout_ms": int(REQUEST_TIMEOUT_S * 1000),

@@ -16,8 +16,8 @@ from memory.graph import Graph
 from memory.records import Handled, Ingested, Outgoing, Record, Rejected, session_key
 from memory.settings import Settings
 from memory.text import document_keywords, document_text
-from memory.vectors import Vectors
-from streams.prepare import Prepared, conflict, prepare, vector_row
+from memory.vectors import Vectors, vector_row
+from streams.prepare import Prepared, conflict, prepare
 
 #: Most ids in one `memory.ingested` value.
 MAX_IDS = 1_000

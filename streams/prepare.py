@@ -15,7 +15,7 @@ from memory.events import AgentEvent, EventNode, content_digest, decode_event, d
 from memory.names import normal_form, provisional_names
 from memory.records import Record, Rejected
 from memory.text import document_keywords, document_text
-from memory.vectors import VectorRow
+from memory.vectors import VectorRow, vector_row
 from streams.identity import accepted_us, stored_id
 
 #: Most resolved phrases of time that are kept of one event.
@@ -98,21 +98,6 @@ def event_node(event: AgentEvent, ident: str, *, arrival: int, ingested_us: int)
         attributes=event.attributes,
         trace=event.trace or "",
         derived_from=tuple(dict.fromkeys(derive_id(tenant, source, name) for name in event.derived_from)),
-    )
-
-
-def vector_row(node: EventNode, keywords: str, vector: NDArray[np.float32]) -> VectorRow:
-    """Give an event's row of the vector store."""
-    return VectorRow(
-        tenant=node.tenant,
-        id=node.id,
-        session=node.session,
-        agent=node.agent,
-        speaker=node.speaker,
-        occurred_us=node.occurred_us,
-        keywords=keywords,
-        entities=node.mentions,
-        vector=vector,
     )
 
 

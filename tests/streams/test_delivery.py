@@ -71,14 +71,14 @@ async def test_each_poison_is_found_alone_and_all_others_go_on(
 async def test_a_store_away_for_longer_than_the_session_is_a_pause_without_a_redelivery(
     kafka: Settings, ledger: Ledger, workers: WorkerProcess.Maker
 ) -> None:
-    worker = workers()
+    worker = workers(batch_max_events=20)  # more batches than fit in line: the consumer is held back
     await send(kafka, numbered(10))
     await until(lambda: len(ledger.came()) == 10)
     ledger.ask("down")
     values = numbered(400)
     await send(kafka, values[10:])
     await until(lambda: worker.ready().get("status") == 503)
-    await asyncio.sleep(kafka.kafka_session_timeout_ms / 1000 * 2)
+    await asyncio.sleep(kafka.kafka_session_timeout_ms / 1000 * 3)
     stage = worker.ready()["stages"][0]
     assert stage["partitions"] == [0, 1, 2, 3], "the member was thrown out of its group"
     (waiting,) = stage["waiting"]
@@ -248,6 +248,20 @@ async def test_a_second_worker_takes_its_share_and_all_of_it_when_the_first_is_k
     first.kill()
     await send(kafka, values[600:])
     await until(lambda: set(ledger.came()) == set(values))
+
+
+async def test_a_batch_in_hand_is_finished_and_acknowledged_before_its_partition_is_handed_over(
+    kafka: Settings, ledger: Ledger, workers: WorkerProcess.Maker
+) -> None:
+    ledger.ask("slow")
+    values = numbered(80, keys=40)
+    await send(kafka, values)
+    first = workers(batch_max_events=10, kafka_session_timeout_ms=6_000)
+    await until(lambda: len(ledger.came()) > 0)
+    second = workers(batch_max_events=10, kafka_session_timeout_ms=6_000)
+    await until(lambda: set(ledger.came()) == set(values), within_s=60)
+    assert ledger.pids() == {first.pid, second.pid}
+    assert set(ledger.came().values()) == {1}
 
 
 async def test_the_order_of_a_partition_is_kept_over_batches_and_stages_share_a_process(
