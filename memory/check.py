@@ -19,7 +19,7 @@ from memory.vectors import Vectors
 #: Findings kept in a report; `CheckReport.found` counts them all.
 MAX_VIOLATIONS = 1_000
 #: Ids named in one finding.
-_MAX_IDS = 20
+MAX_IDS = 20
 _MAX_CYCLES = 20
 
 
@@ -65,20 +65,32 @@ class CheckReport:
         return self.found == 0
 
 
-async def check(graph: Graph, vectors: Vectors, tenant: str | None = None) -> CheckReport:
-    """Check one tenant, or all that have events in the graph. Raises the stores' errors: a store away is no finding."""
+async def check(
+    graph: Graph,
+    vectors: Vectors,
+    tenant: str | None = None,
+    *,
+    most: int = MAX_VIOLATIONS,
+    most_ids: int | None = MAX_IDS,
+) -> CheckReport:
+    """Check one tenant, or all that have events in the graph. Raises the stores' errors: a store away is no finding.
+
+    `most`: findings that are kept; `most_ids`: ids kept of each, all of them when None.
+    """
     report = CheckReport()
     for name in [tenant] if tenant is not None else await graph.tenants():
-        await _Check(name, report).run(graph.survey(name), vectors)
+        await _Check(name, report, most, most_ids).run(graph.survey(name), vectors)
     return report
 
 
 class _Check:
     """The walk over one tenant."""
 
-    def __init__(self, tenant: str, report: CheckReport) -> None:
+    def __init__(self, tenant: str, report: CheckReport, most: int, most_ids: int | None) -> None:
         self._tenant = tenant
         self._report = report
+        self._most = most
+        self._most_ids = most_ids
         self._ids: set[str] = set()
         self._totals: dict[str, tuple[int, str]] = {}
         self._causes: dict[str, list[str]] = {}
@@ -164,8 +176,8 @@ class _Check:
 
     def _find(self, rule: Rule, ids: Iterable[str]) -> None:
         self._report.found += 1
-        if len(self._report.violations) < MAX_VIOLATIONS:
-            self._report.violations.append(Violation(rule, tuple(ids)[:_MAX_IDS], self._tenant))
+        if len(self._report.violations) < self._most:
+            self._report.violations.append(Violation(rule, tuple(ids)[: self._most_ids], self._tenant))
 
 
 def cycles(edges: dict[str, list[str]]) -> list[list[str]]:

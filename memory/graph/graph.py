@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from typing import Self
 
 from memory.graph.driver import Bolt
+from memory.graph.mending import Mender
 from memory.graph.reader import GraphReader
 from memory.graph.schema import ddl, dialect_of
 from memory.graph.survey import Survey
@@ -50,6 +51,10 @@ class Graph:
     def survey(self, tenant: str) -> Survey:
         """Give the walk over one tenant's whole graph, for proofs."""
         return Survey(self._bolt, tenant)
+
+    def mender(self, tenant: str) -> Mender:
+        """Give the handle that mends one tenant's graph where a proof found it broken."""
+        return Mender(self._bolt, tenant)
 
     async def tenants(self) -> list[str]:
         """Give the tenants that have events, sorted. For operators: proof and metrics, never for a request."""

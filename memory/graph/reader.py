@@ -35,6 +35,10 @@ class GraphReader:
         rows = await self._unwound(Query.EVENTS_BY_UID, ids)
         return {row["id"]: event_node(row) for row in rows}
 
+    async def event_ids_among(self, ids: Sequence[str]) -> set[str]:
+        """Give those of `ids` whose event is stored."""
+        return {found[self._strip :] for found in await self._unwound(Query.EVENTS_PRESENT, ids)}
+
     async def neighbours(self, ids: Sequence[str], *, hub_limit: int) -> Neighbourhood:
         """Give every edge of a frontier in one round trip: all four relations, event → entity → event as one step.
 

@@ -1,8 +1,8 @@
 """Milvus: one collection of events with a dense vector and a BM25 vector each."""
 
 from memory.vectors.reader import VectorReader
-from memory.vectors.rows import Hit, VectorRow
+from memory.vectors.rows import Hit, VectorRow, vector_row
 from memory.vectors.store import Vectors
 from memory.vectors.writer import VectorWriter
 
-__all__ = ["Hit", "VectorReader", "VectorRow", "VectorWriter", "Vectors"]
+__all__ = ["Hit", "VectorReader", "VectorRow", "VectorWriter", "Vectors", "vector_row"]

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory.errors import MalformedEvent, OversizeEvent
+from memory.events import EventNode
 
 #: Bounds of the collection's fields. Names are at most 256 characters, which are at most 1,024 bytes of UTF-8.
 MAX_ID_BYTES = 64
@@ -54,6 +55,21 @@ class Hit:
     speaker: str = field(default="", compare=False)
     entities: tuple[str, ...] = field(default=(), compare=False)
     vector: Vector | None = field(default=None, compare=False, repr=False)
+
+
+def vector_row(node: EventNode, keywords: str, vector: Vector) -> VectorRow:
+    """Give an event's row; `keywords`: `memory.text.document_keywords` of it, `vector`: of its `document_text`."""
+    return VectorRow(
+        tenant=node.tenant,
+        id=node.id,
+        session=node.session,
+        agent=node.agent,
+        speaker=node.speaker,
+        occurred_us=node.occurred_us,
+        keywords=keywords,
+        entities=node.mentions,
+        vector=vector,
+    )
 
 
 def check_row(row: VectorRow, dim: int) -> None:
