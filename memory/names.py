@@ -100,7 +100,8 @@ _LOOKS: tuple[tuple[str, str], ...] = (
     ),
     (
         "A",
-        rf"(?P<proper>{_CAPITALISED}(?:(?:[ ]|-|[ ](?:of|de|van|von|der|la|del|da)[ ]){_CAPITALISED}){{0,5}})",
+        rf"(?P<proper>{_CAPITALISED}(?:(?:[ ]|-|[ ](?:of|de|van|von|der|la|del|da)[ ]){_CAPITALISED}){{0,5}})"
+        "(?!-[0-9])",
     ),
 )
 _DIGIT = re.compile(r"[0-9]")
@@ -143,6 +144,7 @@ either error warning info debug failed success done todo note ps fyi btw lol omg
 aw aww looking see got get go going make take keep love miss hope wish enjoy check try remember guess speaking
 being old first second once since though although however anyway plus like unlike than too very null none
 mon tue tues wed thu thur thurs fri sat sun knowing realizing becoming whenever woohoo woah whoa ugh hmm
+mondays tuesdays wednesdays thursdays fridays saturdays sundays gb mb kb tb cpu ram fatal http https url json api id
 """
 _NOT_NAMES = frozenset(_OPENERS.split())
 _SENTENCE_END = frozenset(".!?\n:;\u2026\u2022\"'\u201c\u201d([)]*>-\u2013\u2014")

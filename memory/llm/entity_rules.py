@@ -13,7 +13,7 @@ SURE = 0.6
 _TYPE_OF = {
     NameKind.PROPER: EntityType.OTHER,
     NameKind.SERVICE: EntityType.SERVICE,
-    NameKind.CODE: EntityType.SERVICE,
+    NameKind.CODE: EntityType.OTHER,
     NameKind.VERSION: EntityType.VERSION,
     NameKind.IDENTIFIER: EntityType.IDENTIFIER,
     NameKind.HANDLE: EntityType.AGENT,
@@ -79,7 +79,10 @@ def _of_event(event: EventNode, spans: list[Named], people: frozenset[str]) -> l
 
 
 def _service_or(name: NameSpan) -> EntityType:
-    if name.kind is NameKind.PROPER and name.key.rsplit(" ", 1)[-1] in _SERVICE_ENDS and " " in name.key:
+    first, _, last = name.key.rpartition(" ")
+    if last in {"agent", "bot"}:
+        return EntityType.AGENT
+    if first and last in _SERVICE_ENDS:
         return EntityType.SERVICE
     return _TYPE_OF[name.kind]
 
@@ -87,7 +90,13 @@ def _service_or(name: NameSpan) -> EntityType:
 def _plausible(surface: str, start: int, text: str, known: bool) -> bool:
     """Keep out what the model gets wrong in talk: openers of sentences, exclamations, whole clauses, lower case."""
     words = surface.split()
-    if not words or len(words) > _MAX_WORDS or not surface[0].isalpha() or not surface[0].isupper() or "\n" in surface:
+    if (
+        not words
+        or len(words) > _MAX_WORDS
+        or not surface[0].isalpha()
+        or not surface[0].isupper()
+        or set(surface) & set(",;\n")
+    ):
         return False
     if known:
         return True

@@ -49,6 +49,10 @@ def test_words_that_are_no_names(text: str) -> None:
     assert keys(text) == []
 
 
+def test_an_id_does_not_leave_its_letters_behind_as_a_name() -> None:
+    assert keys("Opened INC-881 for checkout.") == ["inc 881"]
+
+
 def test_a_word_that_opens_a_sentence_needs_to_be_known_or_seen_elsewhere() -> None:
     assert keys("Rose is here.") == []
     assert keys("Rose is here.", frozenset({"rose"})) == ["rose"]
