@@ -88,9 +88,12 @@ def _behind(event: EventNode, before: Sequence[EventNode]) -> Iterator[FoundCaus
         for match in pattern.finditer(event.text):
             if _NEGATED.search(event.text[max(0, match.start() - 24) : match.start()]):
                 continue
-            fit = _best(match["clause"], event, before)
+            clause = match["clause"]
+            if not event.text[: match.start()].strip():
+                clause = clause.partition(",")[0]  # "Because of X, Y": the clause ends where the effect begins
+            fit = _best(clause, event, before)
             if fit is not None:
-                yield _found(fit, event, confidence, rule, match["cue"], match["clause"])
+                yield _found(fit, event, confidence, rule, match["cue"], clause)
 
 
 def _opening(event: EventNode, before: Sequence[EventNode]) -> Iterator[FoundCause]:

@@ -32,6 +32,7 @@ def pairs(events: list[EventNode]) -> list[tuple[str, str]]:
         ("Orders fail due to the crash of the tax calculator.", "d"),
         ("The outage was caused by the new certificates on mailer-2.", "a"),
         ("As a result of the replaced certificates, mails bounce.", "a"),
+        ("Because of the replaced certificates, the queue of the relay is long and its disk is full.", "a"),
         ("After the tax calculator crashed, we switched it off.", "d"),
         ("Thanks to sixty thousand waiting visitors the sale is a success.", "c"),
         ("As a result, the tax of every order whose calculator is down must be checked.", "d"),
