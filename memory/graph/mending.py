@@ -177,7 +177,7 @@ async def _relink(transaction: Transaction, events: Sequence[Any]) -> None:
     for part in chunks([event[0] for event in events]):
         found += map(tuple, await transaction.collected(Mend.NEXT_FROM, uids=part))
     times = Counter((a, b) for a, b, _ in found)
-    right = {(a, b) for a, b, gap in found if times[a, b] == 1 and wanted.get((a, b)) == gap}
+    right = {(a, b) for a, b, gap in found if times[a, b] == 1 and gap is not None and wanted.get((a, b)) == gap}
     removed = [{"a": a, "b": b} for a, b in sorted(times.keys() - right)]
     added = [{"a": a, "b": b, "gap": gap} for (a, b), gap in wanted.items() if (a, b) not in right]
     for rows in chunks(removed):
