@@ -14,16 +14,16 @@ from memory.events import EventNode, from_us
 from memory.graph import Graph, GraphReader
 from memory.relations import Relation
 from memory.vectors import Vectors
-from query_api.anchors import Anchor, fuse
+from query_api.anchors import Anchor, ListName, fuse
 from query_api.models import QueryRequest, QueryResult
 from query_api.policy import Policy, shipped_policy
-from query_api.ranking import Candidate, Ranker, SalienceRanker, Scored, in_window
+from query_api.ranking import Candidate, Evidence, Ranker, SalienceRanker, Scored, in_window
 from query_api.reading import Degraded, Reading
 from query_api.router import Route, Router, RuleRouter, name_candidates
 from query_api.searches import Found, Scope, Searches
 from query_api.sizes import Sizes
 from query_api.stopwatch import Stopwatch
-from query_api.surroundings import MemorySurroundings, Vector
+from query_api.surroundings import MemorySurroundings, Vector, rounded
 from query_api.synthesis import Context, synthesize
 from query_api.traversal import Walk, walk
 from query_api.views import result_view
@@ -113,7 +113,9 @@ class Retriever:
             hard = steering.window_binds_all and not found.window_soft
             admitted = {id_: node for id_, node in nodes.items() if _admitted(node, request, route, hard)}
             # scoring a few hundred events and counting their tokens is CPU work that would hold the loop up
-            scored, context = await asyncio.to_thread(self._finish, request, route, policy, anchors, walked, admitted)
+            usual = [rounded(hit.score) for hit in found.pool.hits]
+            evidence = Evidence(route, steering, walked, usual)
+            scored, context = await asyncio.to_thread(self._finish, request, evidence, policy, found, anchors, admitted)
         degraded = _degraded(found, vector, walked, nodes, around, context)
         return Reading(route, reference, policy, steering, anchors, walked, tuple(scored), context, degraded, watch)
 
@@ -142,18 +144,32 @@ class Retriever:
     def _finish(
         self,
         request: QueryRequest,
-        route: Route,
+        evidence: Evidence,
         policy: Policy,
+        found: Found,
         anchors: tuple[Anchor, ...],
-        walked: Walk,
         nodes: Mapping[str, EventNode],
     ) -> tuple[list[Scored], Context]:
         by_id = {anchor.id: anchor for anchor in anchors}
+        words = {
+            place.id: place.score
+            for ranked in found.lists
+            if ranked.name is ListName.KEYWORD
+            for place in ranked.places
+        }
+        walked, route = evidence.walk, evidence.route
         candidates = [
-            Candidate(node, walked.visits[id_], walked.cosines[id_], by_id.get(id_), walked.best.get(id_))
+            Candidate(
+                node,
+                walked.visits[id_],
+                walked.cosines[id_],
+                words.get(id_, 0.0),
+                by_id.get(id_),
+                walked.best.get(id_),
+            )
             for id_, node in nodes.items()
         ]
-        scored = self._ranker.rank(candidates, route, policy)
+        scored = self._ranker.rank(candidates, evidence, policy)
         context = synthesize(
             scored if request.top_k is None else scored[: request.top_k],
             route.intents.top,

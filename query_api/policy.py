@@ -72,16 +72,24 @@ class WalkPolicy(_Part):
 
 
 class RankingPolicy(_Part):
-    """Weights of the terms of salience; see `query_api.ranking` for what each term means."""
+    """Weights of the terms of salience; see `query_api.ranking` for what each term means.
 
-    rrf: Weight = 0.5
-    walk: Weight = 0.5
+    `near`, `near_two`: what an event gets of the base score of its neighbours in time, one and two steps away.
+    """
+
+    rrf: Weight = 0.0
+    walk: Weight = 0.0
+    words: Weight = 0.0
+    meaning: Weight = 0.0
+    near: Weight = 0.0
+    near_two: Weight = 0.0
+    chain: Weight = 0.0
     speaker: Weight = 0.0
     date: Weight = 0.0
 
 
 class IntentRow(_Part):
-    """One intent's row of the table: φ by relation, λ2, beam width and direction factors.
+    """One intent's row of the table: φ by relation, λ2, depth (else the walk's), beam width, direction factors.
 
     `cause_to_effect` / `effect_to_cause` multiply φ when a causal edge is walked along / against its arrow.
     `window`: whether a hard window binds every event returned, or only the anchors.
@@ -92,6 +100,7 @@ class IntentRow(_Part):
     entity: Weight
     semantic: Weight
     lambda2: Annotated[float, Field(ge=0, le=10)]
+    depth: Annotated[int, Field(ge=0, le=20)] | None = None
     beam: Annotated[int, Field(ge=1, le=200)] = 10
     cause_to_effect: Factor = 1.0
     effect_to_cause: Factor = 1.0
@@ -104,6 +113,7 @@ class Steering:
 
     relation: dict[Relation, float]
     lambda2: float
+    depth: int
     beam: int
     cause_to_effect: float
     effect_to_cause: float
@@ -139,6 +149,7 @@ class Policy(_Part):
         return Steering(
             relation={relation: weight for relation, weight in weights.items() if relation in relations},
             lambda2=sum(share * row.lambda2 for share, row in rows),
+            depth=round(sum(share * (self.walk.depth if row.depth is None else row.depth) for share, row in rows)),
             beam=max(1, round(sum(share * row.beam for share, row in rows))),
             cause_to_effect=sum(share * row.cause_to_effect for share, row in rows),
             effect_to_cause=sum(share * row.effect_to_cause for share, row in rows),

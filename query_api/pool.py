@@ -12,7 +12,7 @@ from memory.vectors import Hit
 #: Events asked for: enough to hold the best of frequent entities and most cosines that a walk needs.
 POOL_SIZE = 200
 #: An entity with fewer events in the pool is asked for by a search of its own.
-ENOUGH = 3
+ENOUGH = 1
 
 
 @dataclass(frozen=True, slots=True)

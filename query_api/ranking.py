@@ -4,47 +4,75 @@ The cumulative score of eq. 6 grows with depth, so it steers the walk and does n
 explanation; another `Ranker` may use any of them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
+import numpy as np
+
 from memory.events import EventNode
 from memory.names import normal_form
+from memory.relations import EdgeType, Relation
 from query_api.anchors import Anchor
-from query_api.policy import Policy
+from query_api.policy import Policy, RankingPolicy, Steering
 from query_api.router import Route
-from query_api.traversal import Arrival, Visit
+from query_api.traversal import Arrival, Visit, Walk
 
 
 class Term(StrEnum):
-    """The parts of salience.
+    """The parts of salience. WORDS + MEANING is an event's base score.
 
     RRF: the fused anchor score over the best anchor's. WALK: S_max over the highest S of the walk, times γ to the
-    depth less one; for an anchor its cosine, when that is more. SPEAKER: a person the question names said it.
-    DATE: it happened in, or talks about, the time the question names.
+    depth less one; for an anchor its cosine. WORDS: its BM25 over the best BM25. MEANING: how far its cosine stands
+    above the mean of the events nearest to the question, in standard deviations, over the largest such distance.
+    NEAR: shares of the base scores of its neighbours in time, one and two steps away: who answers stands beside who
+    asked. CHAIN: reached by causal steps alone, a share of the base score of the event where the path starts, times
+    γ and the strength of each step and the causal weight of the intent. SPEAKER: the one person the question names
+    said it. DATE: it happened in, or talks about, the time the question names.
     """
 
     RRF = "rrf"
     WALK = "walk"
+    WORDS = "words"
+    MEANING = "meaning"
+    NEAR = "near"
+    CHAIN = "chain"
     SPEAKER = "speaker"
     DATE = "date"
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A visited event and all that is known of how it was found. `cosine`: cos(v, q); `best`: its hop with S_max."""
+    """A visited event and how it was found.
+
+    `cosine`: cos(v, q); `words`: its BM25, 0 when it has none; `best`: the hop with S_max.
+    """
 
     node: EventNode
     visit: Visit
     cosine: float
+    words: float = 0.0
     anchor: Anchor | None = None
     best: Arrival | None = None
 
 
 @dataclass(frozen=True, slots=True)
+class Evidence:
+    """What ranking may use beside the candidates.
+
+    `usual`: the cosines of the events nearest to the question, wherever they stand.
+    """
+
+    route: Route
+    steering: Steering
+    walk: Walk
+    usual: Sequence[float] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Scored:
-    """A candidate with its salience, the weighted sum of `terms`; each term is already weighted."""
+    """A candidate with its salience, the sum of `terms`; each term is already weighted."""
 
     candidate: Candidate
     salience: float
@@ -54,7 +82,7 @@ class Scored:
 class Ranker(Protocol):
     """Orders candidates. Must be deterministic and independent of their order."""
 
-    def rank(self, candidates: Sequence[Candidate], route: Route, policy: Policy) -> list[Scored]:
+    def rank(self, candidates: Sequence[Candidate], evidence: Evidence, policy: Policy) -> list[Scored]:
         """Give the candidates by falling salience."""
         ...
 
@@ -62,22 +90,71 @@ class Ranker(Protocol):
 class SalienceRanker:
     """Weighted sum of the terms, weights from the policy; equal saliences are ordered by id."""
 
-    def rank(self, candidates: Sequence[Candidate], route: Route, policy: Policy) -> list[Scored]:
+    def rank(self, candidates: Sequence[Candidate], evidence: Evidence, policy: Policy) -> list[Scored]:
         """Give the candidates by falling salience; empty for none."""
-        top_rrf = max((candidate.anchor.rrf for candidate in candidates if candidate.anchor), default=0.0)
+        weights, route = policy.ranking, evidence.route
+        by_id = {candidate.node.id: candidate for candidate in candidates}
+        words = _over_best({id_: candidate.words for id_, candidate in by_id.items()})
+        meaning = _over_best(_above_usual(by_id.values(), evidence.usual))
+        base = {id_: weights.words * words[id_] + weights.meaning * meaning[id_] for id_ in by_id}
+        near = _near(base, evidence.walk.chain, weights)
+        rrf = _over_best({id_: candidate.anchor.rrf if candidate.anchor else 0.0 for id_, candidate in by_id.items()})
         top_s = max((candidate.best.s for candidate in candidates if candidate.best), default=0.0)
-        weights = policy.ranking
+        speaker = _the_speaker(candidates, route)
         scored = []
-        for candidate in candidates:
-            rrf = candidate.anchor.rrf / top_rrf if candidate.anchor and top_rrf > 0 else 0.0
+        for id_, candidate in by_id.items():
             terms = {
-                Term.RRF: weights.rrf * rrf,
+                Term.RRF: weights.rrf * rrf[id_],
                 Term.WALK: weights.walk * _walked(candidate, top_s, policy.walk.gamma),
-                Term.SPEAKER: weights.speaker * float(normal_form(candidate.node.speaker) in route.names),
+                Term.WORDS: weights.words * words[id_],
+                Term.MEANING: weights.meaning * meaning[id_],
+                Term.NEAR: near[id_],
+                Term.CHAIN: weights.chain * _chained(id_, base, evidence, policy.walk.gamma),
+                Term.SPEAKER: weights.speaker * float(speaker is not None and speaker == _speaker(candidate)),
                 Term.DATE: weights.date * float(in_window(candidate.node, route)),
             }
             scored.append(Scored(candidate, sum(terms.values()), terms))
         return sorted(scored, key=lambda item: (-item.salience, item.candidate.node.id))
+
+
+def _over_best(values: Mapping[str, float]) -> dict[str, float]:
+    best = max(values.values(), default=0.0)
+    return {id_: value / best if best > 0 else 0.0 for id_, value in values.items()}
+
+
+def _above_usual(candidates: Iterable[Candidate], usual: Sequence[float]) -> dict[str, float]:
+    if not usual:
+        return {candidate.node.id: max(0.0, candidate.cosine) for candidate in candidates}
+    mean, spread = float(np.mean(usual)), float(np.std(usual)) or 1.0
+    return {candidate.node.id: max(0.0, (candidate.cosine - mean) / spread) for candidate in candidates}
+
+
+def _near(base: Mapping[str, float], chain: Iterable[tuple[str, str]], weights: RankingPolicy) -> dict[str, float]:
+    """Spread base scores along the chain, one and two steps, both ways."""
+    beside: dict[str, set[str]] = {id_: set() for id_ in base}
+    for earlier, later in chain:
+        if earlier in beside and later in beside:
+            beside[earlier].add(later)
+            beside[later].add(earlier)
+    found = {}
+    for id_, ones in beside.items():
+        twos = {two for one in ones for two in beside[one]} - ones - {id_}
+        # sums in a fixed order: floating point addition is not associative
+        one_step = sum(base[one] for one in sorted(ones))
+        found[id_] = weights.near * one_step + weights.near_two * sum(base[two] for two in sorted(twos))
+    return found
+
+
+def _chained(id_: str, base: Mapping[str, float], evidence: Evidence, gamma: float) -> float:
+    path = evidence.walk.path(id_)
+    if not path or any(arrival.hop.edge is not EdgeType.CAUSES for arrival in path):
+        return 0.0
+    weight = evidence.steering.relation[Relation.CAUSAL]
+    share = weight
+    for arrival in path:
+        # φ is the weight times direction and strength; over the whole path the weight counts once
+        share *= gamma * arrival.phi / weight if weight > 0 else 0.0
+    return share * base.get(path[0].hop.source, 0.0)
 
 
 def _walked(candidate: Candidate, top_s: float, gamma: float) -> float:
@@ -86,6 +163,16 @@ def _walked(candidate: Candidate, top_s: float, gamma: float) -> float:
     if candidate.best is None or top_s <= 0:
         return 0.0
     return candidate.best.s / top_s * gamma ** (candidate.visit.depth - 1)
+
+
+def _the_speaker(candidates: Iterable[Candidate], route: Route) -> str | None:
+    """Give the one speaker that the question names; None when it names none or several."""
+    named = {_speaker(candidate) for candidate in candidates} & set(route.names)
+    return next(iter(named)) if len(named) == 1 else None
+
+
+def _speaker(candidate: Candidate) -> str:
+    return normal_form(candidate.node.speaker)
 
 
 def in_window(node: EventNode, route: Route) -> bool:

@@ -79,13 +79,20 @@ class MemorySurroundings:
         around = await self._graph.neighbours(frontier, hub_limit=self._policy.hub_limit)
         await self._expand(around.hubs)
         hops = [self._hop(edge) for edge in around.edges]
-        for hub in around.hubs:
-            strength = rarity(hub.events, self._stored)
-            hops += [
-                Hop(hub.event, hit.id, EdgeType.MENTIONS, True, strength, None, hub.key)
-                for hit in self._hubs.get(hub.key, ())
-                if hit.id != hub.event
-            ]
+        place = {id_: index for index, id_ in enumerate(frontier)}
+        doors: dict[str, list[Hub]] = {}
+        for hub in sorted(around.hubs, key=lambda hub: place[hub.event]):
+            doors.setdefault(hub.key, []).append(hub)
+        for hubs in doors.values():
+            # whatever event a hub is entered by, the same events lie behind it: the best of the frontier is enough, and
+            # the second best for the step to the first itself
+            for hub in hubs[:2]:
+                strength = rarity(hub.events, self._stored)
+                hops += [
+                    Hop(hub.event, hit.id, EdgeType.MENTIONS, True, strength, None, hub.key)
+                    for hit in self._hubs.get(hub.key, ())
+                    if hit.id != hub.event
+                ]
         return hops
 
     async def cosines(self, ids: Sequence[str]) -> Mapping[str, float]:
@@ -98,6 +105,17 @@ class MemorySurroundings:
             for id_, row in stored.items():
                 self._cosines[id_] = rounded(float(np.dot(row.astype(np.float64), self._vector)))
         return {id_: self._cosines[id_] for id_ in ids if id_ in self._cosines}
+
+    def known(self, id_: str) -> float | None:
+        """Give a cosine that a search or a read brought along."""
+        return 0.0 if self._vector is None else self._cosines.get(id_)
+
+    @property
+    def ceiling(self) -> float:
+        """No event outside the pool is nearer than the last one in it, when the pool was drawn from all events."""
+        if self._session is not None or self._agent is not None or not self._pool.hits:
+            return 1.0
+        return rounded(self._pool.hits[-1].score) + 10.0**-_DECIMALS
 
     def _hop(self, edge: NeighbourEdge) -> Hop:
         strength = edge.strength * rarity(edge.via_events, self._stored) if edge.via else edge.strength

@@ -7,6 +7,7 @@ Pure: what surrounds a node comes from a `Surroundings`. Depth and budget are ha
 hops only, not on the order they come in: every comparison ends in ids.
 """
 
+import heapq
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -42,11 +43,23 @@ class Surroundings(Protocol):
     """What the walk sees of the memory; each method is one round trip for a whole frontier."""
 
     async def hops(self, frontier: Sequence[str]) -> Sequence[Hop]:
-        """Give every step out of the frontier's nodes; raises `Retryable` when the store does not answer."""
+        """Give every step out of the frontier's nodes, which stand by falling score.
+
+        Raises `Retryable` when the store does not answer.
+        """
         ...
 
     async def cosines(self, ids: Sequence[str]) -> Mapping[str, float]:
         """Give cos(v, q) for the ids; one without a vector is absent. Raises `Retryable` as `hops` does."""
+        ...
+
+    def known(self, id_: str) -> float | None:
+        """Give cos(v, q) when it is known already, without asking anybody."""
+        ...
+
+    @property
+    def ceiling(self) -> float:
+        """What no cosine that is not known exceeds; 1 when nothing can be said."""
         ...
 
 
@@ -77,6 +90,7 @@ class Walk:
 
     `visits`: in visiting order; `best`: for each visited node the hop seen with the highest S, anchors included;
     `cosines`: cos(v, q) of the visited nodes; `causes`: (cause, effect) pairs seen between visited nodes;
+    `chain`: (earlier, later) pairs of neighbours in time among them;
     `missing`: visited nodes that have no vector; `exhausted`: the budget ended the walk.
     """
 
@@ -84,6 +98,7 @@ class Walk:
     best: Mapping[str, Arrival]
     cosines: Mapping[str, float]
     causes: frozenset[tuple[str, str]]
+    chain: frozenset[tuple[str, str]]
     missing: frozenset[str]
     exhausted: bool
 
@@ -115,19 +130,20 @@ async def walk(anchors: Mapping[str, float], around: Surroundings, steering: Ste
     starts = sorted(anchors.items(), key=lambda item: (-item[1], item[0]))[: policy.budget]
     state = _State(steering, policy, {id_: Visit(id_, 0, score) for id_, score in starts})
     frontier = [id_ for id_, _ in starts]
-    for depth in range(1, policy.depth + 1):
+    for depth in range(1, min(steering.depth, policy.depth) + 1):
         room = policy.budget - len(state.visits)
         if not frontier or room <= 0:
             break
         hops = [hop for hop in await around.hops(frontier) if hop.relation in steering.relation]
-        await state.learn(around, frontier, hops)
+        state.meet(hops)
+        await state.learn(around, [*frontier, *state.contenders(around, hops, min(steering.beam, room))])
         candidates = state.score(hops)
         chosen = sorted(candidates.values(), key=lambda arrival: (-arrival.score, arrival.hop.target))
         frontier = []
         for arrival in chosen[: min(steering.beam, room)]:
             state.visits[arrival.hop.target] = Visit(arrival.hop.target, depth, arrival.score, arrival)
             frontier.append(arrival.hop.target)
-    await state.learn(around, list(state.visits), ())
+    await state.learn(around, list(state.visits))
     return state.walk()
 
 
@@ -138,33 +154,60 @@ class _State:
         self.visits = visits
         self._steering = steering
         self._policy = policy
-        self._best: dict[str, Arrival] = {}
+        self._hops: list[Hop] = []
         self._cosines: dict[str, float] = {}
         self._asked: set[str] = set()
-        self._causes: set[tuple[str, str]] = set()
+        self._arrows: dict[EdgeType, set[tuple[str, str]]] = {EdgeType.CAUSES: set(), EdgeType.NEXT: set()}
 
-    async def learn(self, around: Surroundings, frontier: Sequence[str], hops: Sequence[Hop]) -> None:
+    async def learn(self, around: Surroundings, ids: Iterable[str]) -> None:
         """Fetch the cosines that are not known yet, in one call and in a fixed order."""
-        wanted = sorted(({hop.target for hop in hops} | set(frontier)) - self._asked)
+        wanted = sorted(set(ids) - self._asked)
         if wanted:
             self._cosines.update(await around.cosines(wanted))
             self._asked.update(wanted)
 
+    def meet(self, hops: Iterable[Hop]) -> None:
+        """Remember the hops: the arrows between events, and what may turn out the best way to an event."""
+        for hop in hops:
+            if hop.edge in self._arrows:
+                self._arrows[hop.edge].add((hop.source, hop.target) if hop.forward else (hop.target, hop.source))
+            if hop.target != hop.source:
+                self._hops.append(hop)
+
+    def contenders(self, around: Surroundings, hops: Sequence[Hop], beam: int) -> set[str]:
+        """Give the targets whose cosine must be known to choose the beam: the others cannot get in, whatever it is.
+
+        The highest score each can have is compared with the `beam`-th best of the least each must have.
+        """
+        least: dict[str, float] = {}
+        most: dict[str, float] = {}
+        for hop in hops:
+            if hop.target in self.visits or hop.target == hop.source:
+                continue
+            known = around.known(hop.target)
+            low, high = (-1.0, around.ceiling) if known is None else (known, known)
+            for table, cosine in ((least, low), (most, high)):
+                _, s = transition(self._steering, self._policy, hop, cosine)
+                score = self._policy.gamma * self.visits[hop.source].score + s
+                table[hop.target] = max(table.get(hop.target, 0.0), score)
+        if self._policy.drop_threshold is not None or len(least) <= beam:
+            return set(least)
+        bar = heapq.nlargest(beam, least.values())[-1]
+        return {id_ for id_, score in most.items() if score >= bar}
+
     def score(self, hops: Iterable[Hop]) -> dict[str, Arrival]:
-        """Score the hops; give the best arrival at each node not visited yet."""
+        """Score the hops to contenders; give the best arrival at each."""
         candidates: dict[str, Arrival] = {}
         for hop in hops:
-            if hop.edge is EdgeType.CAUSES:
-                self._causes.add((hop.source, hop.target) if hop.forward else (hop.target, hop.source))
-            if hop.target == hop.source or self._drops(hop):
+            if hop.target in self.visits or hop.target not in self._asked or self._drops(hop):
                 continue
-            cosine = self._cosines.get(hop.target, 0.0)
-            phi, s = transition(self._steering, self._policy, hop, cosine)
-            arrival = Arrival(hop, phi, cosine, s, self._policy.gamma * self.visits[hop.source].score + s)
-            self._best[hop.target] = _better(self._best.get(hop.target), arrival, _by_s)
-            if hop.target not in self.visits:
-                candidates[hop.target] = _better(candidates.get(hop.target), arrival, _by_score)
+            candidates[hop.target] = _better(candidates.get(hop.target), self._arrival(hop), _by_score)
         return candidates
+
+    def _arrival(self, hop: Hop) -> Arrival:
+        cosine = self._cosines.get(hop.target, 0.0)
+        phi, s = transition(self._steering, self._policy, hop, cosine)
+        return Arrival(hop, phi, cosine, s, self._policy.gamma * self.visits[hop.source].score + s)
 
     def _drops(self, hop: Hop) -> bool:
         threshold = self._policy.drop_threshold
@@ -172,14 +215,23 @@ class _State:
             return False
         return self._cosines.get(hop.source, 0.0) - self._cosines.get(hop.target, 0.0) > threshold
 
+    def _between(self, edge: EdgeType) -> frozenset[tuple[str, str]]:
+        seen = self.visits.keys()
+        return frozenset((start, end) for start, end in self._arrows[edge] if start in seen and end in seen)
+
     def walk(self) -> Walk:
         """Freeze the outcome."""
+        best: dict[str, Arrival] = {}
+        for hop in self._hops:
+            if hop.target in self.visits and not self._drops(hop):
+                best[hop.target] = _better(best.get(hop.target), self._arrival(hop), _by_s)
         seen = self.visits.keys()
         return Walk(
             visits=self.visits,
-            best={id_: self._best[id_] for id_ in self.visits if id_ in self._best},
+            best={id_: best[id_] for id_ in self.visits if id_ in best},
             cosines={id_: self._cosines.get(id_, 0.0) for id_ in self.visits},
-            causes=frozenset((cause, effect) for cause, effect in self._causes if cause in seen and effect in seen),
+            causes=self._between(EdgeType.CAUSES),
+            chain=self._between(EdgeType.NEXT),
             missing=frozenset(seen - self._cosines.keys()),
             exhausted=len(self.visits) >= self._policy.budget,
         )

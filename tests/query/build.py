@@ -54,9 +54,17 @@ class World:
     def __init__(self, edges: Sequence[tuple[str, str, EdgeType]], cosines: Mapping[str, float], seed: int = 0) -> None:
         self.edges = list(edges)
         self._cosines = dict(cosines)
+        self._known: dict[str, float] = {}
+        self._ceiling = 1.0
         self._shuffle = random.Random(seed)
         self.hop_calls: list[list[str]] = []
         self.cosine_calls: list[list[str]] = []
+
+    def draw_pool(self, size: int) -> None:
+        """Let the best cosines be known beforehand, as a search would."""
+        best = sorted(self._cosines.items(), key=lambda item: (-item[1], item[0]))[:size]
+        self._known = dict(best)
+        self._ceiling = min(self._known.values(), default=1.0)
 
     async def hops(self, frontier: Sequence[str]) -> Sequence[Hop]:
         self.hop_calls.append(list(frontier))
@@ -65,6 +73,13 @@ class World:
         found += [hop(b, a, edge, forward=False) for a, b, edge in self.edges if b in here]
         self._shuffle.shuffle(found)
         return found
+
+    def known(self, id_: str) -> float | None:
+        return self._known.get(id_)
+
+    @property
+    def ceiling(self) -> float:
+        return self._ceiling
 
     async def cosines(self, ids: Sequence[str]) -> Mapping[str, float]:
         self.cosine_calls.append(list(ids))
@@ -77,6 +92,7 @@ def steering(policy_row: Mapping[str, float], *, lambda2: float, beam: int = 10)
     return Steering(
         relation={Relation(name): weight for name, weight in policy_row.items()},
         lambda2=lambda2,
+        depth=5,
         beam=beam,
         cause_to_effect=1.0,
         effect_to_cause=1.0,

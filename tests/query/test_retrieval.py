@@ -60,6 +60,10 @@ async def test_two_far_apart_mentions_of_one_entity_are_both_returned(memory: Sm
     assert max(result.intent, key=lambda name: result.intent[name]) == "ENTITY"
 
 
+#: More look-alikes than a walk can visit beside its anchors.
+WAVES = 160
+
+
 def incident() -> tuple[list[Said], list[tuple[str, str]], list[tuple[str, str]]]:
     """A chain cause → m2 → m1 → outage without shared words, among many events that resemble the question."""
     chain = [
@@ -70,16 +74,16 @@ def incident() -> tuple[list[Said], list[tuple[str, str]], list[tuple[str, str]]
     ]
     noise = [
         Said(
-            f"n{n:02}",
-            f"2024-02-{1 + n % 28:02}T09:{n:02}:00+00:00",
+            f"n{n:03}",
+            f"2024-02-{1 + n % 28:02}T09:{n % 60:02}:00Z",
             "pager",
-            f"Checkout errors to customers, wave {n}",
+            f"Checkout errors, customers, no {n}",
             f"w{n}",
         )
-        for n in range(40)
+        for n in range(WAVES)
     ]
     pairs = [("cause", "m2"), ("m2", "m1"), ("m1", "outage")]
-    alike = [("outage", f"n{n:02}") for n in range(40)] + [(f"n{n:02}", f"n{n + 1:02}") for n in range(39)]
+    alike = [("outage", f"n{n:03}") for n in range(WAVES)] + [(f"n{n:03}", f"n{n + 1:03}") for n in range(WAVES - 1)]
     return [*chain, *noise], pairs, alike
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -98,7 +99,7 @@ async def test_a_hop_on_which_the_cosine_falls_too_far_is_not_taken() -> None:
 async def test_one_round_trip_a_depth_to_each_store_and_no_vector_asked_twice() -> None:
     chain = [(f"n{n}", f"n{n + 1}", EdgeType.NEXT) for n in range(20)]
     world = World(chain, {f"n{n}": 0.5 for n in range(21)})
-    await walk({"n10": 1.0}, world, DEFAULT.steering(IntentMix.only(Intent.WHEN)), DEFAULT.walk)
+    await walk({"n10": 1.0}, world, DEFAULT.steering(IntentMix.only(Intent.WHY)), DEFAULT.walk)
     assert len(world.hop_calls) == DEFAULT.walk.depth
     assert len(world.cosine_calls) <= DEFAULT.walk.depth + 1
     asked = [id_ for call in world.cosine_calls for id_ in call]
@@ -114,6 +115,18 @@ async def test_a_node_without_a_vector_is_walked_and_named() -> None:
     )
     assert found.missing == {"b"}
     assert "b" in found.visits
+
+
+async def test_a_vector_that_cannot_change_the_beam_is_not_fetched() -> None:
+    edges = [("a", f"near{n}", EdgeType.NEXT) for n in range(10)] + [
+        ("a", f"far{n}", EdgeType.SIMILAR) for n in range(10)
+    ]
+    world = World(edges, {f"near{n}": 0.9 for n in range(10)} | {f"far{n}": 0.1 for n in range(10)} | {"a": 1.0})
+    world.draw_pool(11)
+    found = await walk({"a": 1.0}, world, DEFAULT.steering(IntentMix.only(Intent.WHEN)), DEFAULT.walk)
+    asked = {id_ for call in world.cosine_calls for id_ in call}
+    assert not any(id_.startswith("far") for id_ in asked)
+    assert set(found.visits) == {"a", *(f"near{n}" for n in range(10))}
 
 
 async def test_an_edge_between_two_anchors_is_remembered_for_both() -> None:
@@ -183,3 +196,23 @@ def test_a_walk_does_not_depend_on_the_order_neighbours_come_in(
     other = walked(edges[::-1], cosines, dict(reversed(starts.items())), mix, bounds, seed)
     assert list(one.visits.items()) == list(other.visits.items())
     assert (one.best, one.causes, one.missing) == (other.best, other.causes, other.missing)
+
+
+@settings(max_examples=60, deadline=None)
+@given(EDGES, COSINES, STARTS, MIXES, BOUNDS, st.integers(0, 18))
+def test_what_is_known_beforehand_saves_fetching_and_changes_nothing(
+    edges: list[tuple[str, str, EdgeType]],
+    cosines: dict[str, float],
+    starts: dict[str, float],
+    mix: IntentMix,
+    bounds: WalkPolicy,
+    pool: int,
+) -> None:
+    cosines = {id_: cosines.get(id_, 0.0) for id_ in NODES}
+    narrow = replace(DEFAULT.steering(mix), beam=2)  # so narrow that most candidates cannot get in
+    plain = asyncio.run(walk(starts, World(edges, cosines), narrow, bounds))
+    world = World(edges, cosines)
+    world.draw_pool(pool)
+    informed = asyncio.run(walk(starts, world, narrow, bounds))
+    assert list(informed.visits.items()) == list(plain.visits.items())
+    assert informed.best == plain.best
