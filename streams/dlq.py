@@ -6,6 +6,7 @@ the letter come again, and a second redrive doubles nothing: the record carries 
 (`magma-place`), from which an event without an id gets its id.
 """
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -80,18 +81,27 @@ async def letters(
     until = datetime.now(UTC) - older_than if older_than is not None else None
     found: dict[str, DeadLetter] = {}
     settled: set[str] = set()
-    for topic in topics:
-        async for records in scan(settings, topic.dead_letters_in(settings)):
-            for record in records:
-                name = header(record, LETTER_HEADER)
-                if name is not None and record.value is None:
-                    settled.add(name)
-                elif (parted := split_headers(record.headers)) is not None:
-                    letter = DeadLetter(topic, record, *parted)
-                    found.setdefault(letter.place, letter)
+    try:
+        async with asyncio.TaskGroup() as group:  # side by side: each scan waits a while at its topic's end
+            for topic in topics:
+                group.create_task(_read(settings, topic, found, settled))
+    except BaseExceptionGroup as failures:
+        raise failures.exceptions[0] from failures
     kept = (letter for place, letter in found.items() if place not in settled)
     chosen = (letter for letter in kept if code is None or letter.code == code)
     return sorted((one for one in chosen if until is None or one.at < until), key=lambda one: (one.at, one.place))
+
+
+async def _read(settings: Settings, topic: Topic, found: dict[str, DeadLetter], settled: set[str]) -> None:
+    """Read one topic's letters and marks into `found`, by place, and `settled`."""
+    async for records in scan(settings, topic.dead_letters_in(settings)):
+        for record in records:
+            name = header(record, LETTER_HEADER)
+            if name is not None and record.value is None:
+                settled.add(name)
+            elif (parted := split_headers(record.headers)) is not None:
+                letter = DeadLetter(topic, record, *parted)
+                found.setdefault(letter.place, letter)
 
 
 async def redrive(settings: Settings, chosen: Sequence[DeadLetter]) -> int:

@@ -4,11 +4,12 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 
-from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka import TopicPartition
 from aiokafka.errors import KafkaError
 
 from memory.records import Record
 from memory.settings import Settings
+from streams.admin import topic_partitions
 from streams.batch import batches_of
 from streams.clients import REQUEST_TIMEOUT_S, kafka_away, make_consumer
 
@@ -23,13 +24,13 @@ async def scan(settings: Settings, topic: str, *, most: int = 512) -> AsyncItera
     local broker says less than there is. Raises `StoreUnavailable`; a topic that does not exist has no records.
     """
     begun_ms = time.time_ns() // 1_000_000
+    places = [TopicPartition(topic, number) for number in range((await topic_partitions(settings)).get(topic, 0))]
+    if not places:
+        return
     consumer = make_consumer(settings, group=None)
     try:
         async with asyncio.timeout(REQUEST_TIMEOUT_S):
             await consumer.start()
-            places = [TopicPartition(topic, number) for number in sorted(await _partitions(consumer, topic))]
-            if not places:
-                return
             consumer.assign(places)
             await consumer.seek_to_beginning(*places)
             ends = await consumer.end_offsets(places)
@@ -46,8 +47,3 @@ async def scan(settings: Settings, topic: str, *, most: int = 512) -> AsyncItera
         raise kafka_away(settings, error) from error
     finally:
         await consumer.stop()
-
-
-async def _partitions(consumer: AIOKafkaConsumer, topic: str) -> set[int]:
-    await consumer.topics()
-    return consumer.partitions_for_topic(topic) or set()

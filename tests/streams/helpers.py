@@ -18,7 +18,7 @@ from aiokafka import TopicPartition
 from deploy.local.ports import free_port
 from memory.records import Record
 from memory.settings import Settings
-from streams.admin import ensure_topics
+from streams.admin import ensure_topics, topic_partitions
 from streams.clients import make_consumer
 from streams.letters import DeadRecord
 from streams.publisher import Publisher
@@ -50,8 +50,7 @@ async def committed(settings: Settings, stage: Stage) -> int:
     await consumer.start()
     try:
         topic = stage.source.name_in(settings)
-        await consumer.topics()
-        places = [TopicPartition(topic, number) for number in consumer.partitions_for_topic(topic) or ()]
+        places = [TopicPartition(topic, number) for number in range((await topic_partitions(settings))[topic])]
         consumer.assign(places)
         return sum([await consumer.committed(place) or 0 for place in places])
     finally:
