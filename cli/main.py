@@ -49,9 +49,13 @@ def build_app(wanted: str | None = None) -> typer.Typer:
 
 def main() -> None:
     """Run the command line and leave with its exit status."""
-    arguments = sys.argv[1:]
+    sys.exit(magma(sys.argv[1:]))
+
+
+def magma(arguments: list[str]) -> int:
+    """Run one command in this process; gives its exit status."""
     wanted = next((word for word in arguments if not word.startswith("-")), None)
-    sys.exit(run_command(build_app(wanted), with_wait_value(arguments)))
+    return run_command(build_app(wanted), with_wait_value(arguments))
 
 
 def with_wait_value(arguments: list[str]) -> list[str]:

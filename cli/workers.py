@@ -31,7 +31,8 @@ def registered(settings: Settings, stages: Sequence[Stage]) -> Iterator[None]:
         return
     folder.mkdir(parents=True, exist_ok=True)
     note = folder / f"{os.getpid()}.json"
-    note.write_bytes(orjson.dumps({"pid": os.getpid(), "stages": [stage.value for stage in stages]}))
+    told = {"pid": os.getpid(), "topics": settings.topic_prefix, "stages": [stage.value for stage in stages]}
+    note.write_bytes(orjson.dumps(told))
     try:
         yield
     finally:
@@ -39,13 +40,14 @@ def registered(settings: Settings, stages: Sequence[Stage]) -> Iterator[None]:
 
 
 def running_stages(settings: Settings) -> set[Stage]:
-    """Give the stages that live workers beside this local stack run; notes of dead ones are removed."""
+    """Give the stages that live workers beside this local stack run on these topics; notes of dead ones are removed."""
     stages: set[Stage] = set()
     for note in sorted((settings.data_dir / FOLDER).glob("*.json")):
         try:
             told = orjson.loads(note.read_bytes())
             os.kill(int(told["pid"]), 0)
-            stages |= {Stage(name) for name in told["stages"]}
+            if told["topics"] == settings.topic_prefix:
+                stages |= {Stage(name) for name in told["stages"]}
         except (ProcessLookupError, FileNotFoundError, orjson.JSONDecodeError, KeyError, ValueError):
             note.unlink(missing_ok=True)
         except PermissionError:  # alive, somebody else's
