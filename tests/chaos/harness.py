@@ -51,6 +51,9 @@ class Scenario:
     store_restarts: int = 2
     broker_restarts: int = 0
     mutation: Mutation | None = None
+    #: Where the workers die, as `POINT:BATCH`, the last first; drawn by the seed when left out.
+    ends: tuple[str, ...] = ()
+    batch_max_events: int = 512
     limit_s: float = 900.0
     #: Nothing new in the stores for so long, with workers alive: what is missing then is lost.
     still_s: float = 45.0
@@ -77,7 +80,8 @@ class Workers:
         self._settings, self._ledger, self._logs, self._scenario = settings, ledger, logs, scenario
         self._dice = random.Random(scenario.seed)
         points, dice = list(Point), self._dice
-        self._ends = [f"{dice.choice(points).value}:{dice.randrange(1, 6)}" for _ in range(scenario.kills)]
+        drawn = [f"{dice.choice(points).value}:{dice.randrange(1, 6)}" for _ in range(scenario.kills)]
+        self._ends = list(scenario.ends) or drawn
         self._alive: dict[Child, float] = {}
         self._number = 0
         self.kills = 0
@@ -109,7 +113,12 @@ class Workers:
         options = (["--die", end] if end else []) + (["--mutate", scenario.mutation.value] if scenario.mutation else [])
         self._number += 1
         command = [sys.executable, "-m", "tests.chaos.worker", *names, *options]
-        environment = {**os.environ, "PYTHONPATH": str(ROOT), "MAGMA_KAFKA_BOOTSTRAP": settings.kafka_bootstrap}
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "MAGMA_KAFKA_BOOTSTRAP": settings.kafka_bootstrap,
+            "MAGMA_BATCH_MAX_EVENTS": str(scenario.batch_max_events),
+        }
         worker = Child(Command(command, environment), self._logs / f"worker-{self._number}.log")
         self._alive[worker] = time.monotonic() + 25 if end else float("inf")
 

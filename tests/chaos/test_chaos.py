@@ -23,9 +23,18 @@ def test_the_promise_holds_on_real_kafka_whose_broker_restarts_too() -> None:
 
 
 def broken(mutation: Mutation) -> Outcome:
-    """Run a short scenario against a pipeline that was made wrong."""
+    """Run a short scenario against a pipeline that was made wrong; its workers die in the middle of many batches."""
     return run_scenario(
-        Scenario(seed=103, events=1_500, sessions=20, kills=2, store_restarts=0, still_s=15, mutation=mutation)
+        Scenario(
+            seed=103,
+            events=1_500,
+            sessions=20,
+            store_restarts=0,
+            still_s=12,
+            mutation=mutation,
+            ends=("before-write:6", "before-ack:4", "before-write:8"),
+            batch_max_events=32,
+        )
     )
 
 

@@ -90,7 +90,7 @@ class Watched:
         return await self._inner.handle(records)
 
     async def _much_later(self, records: Sequence[Record]) -> Handled:
-        await asyncio.sleep(1.0)
+        await asyncio.sleep(5.0)
         return await self._inner.handle(records)
 
 
