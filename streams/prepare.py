@@ -44,7 +44,7 @@ class Prepared:
 
 
 def prepare(records: Sequence[Record]) -> Prepared:
-    """Decode and prepare a batch; what is not a valid event is rejected. Takes about 0.1 ms of CPU an event."""
+    """Decode and prepare a batch; what is not a valid event is rejected. Takes 0.1 to 0.2 ms of CPU an event of talk."""
     nodes: dict[str, EventNode] = {}
     carriers: dict[str, list[Record]] = {}
     rejected: list[Rejected] = []
