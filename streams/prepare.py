@@ -44,7 +44,7 @@ class Prepared:
 
 
 def prepare(records: Sequence[Record]) -> Prepared:
-    """Decode and prepare a batch; what is not a valid event is rejected. Takes 0.1 to 0.2 ms of CPU an event of talk."""
+    """Decode and prepare a batch; what is not a valid event is rejected. Costs 0.1 to 0.2 ms of CPU an event."""
     nodes: dict[str, EventNode] = {}
     carriers: dict[str, list[Record]] = {}
     rejected: list[Rejected] = []
