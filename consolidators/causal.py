@@ -6,7 +6,6 @@ The gate (confidence, no cycle, no effect before its cause, at most 5 in and 5 o
 from collections.abc import Mapping, Sequence
 
 from consolidators.batch import Change, Outcome, Work
-from consolidators.clock import Now
 from consolidators.windows import windows_of
 from memory.errors import Poison
 from memory.events import EventNode
@@ -28,10 +27,9 @@ class Causal:
 
     mark = Mark.CAUSAL
 
-    def __init__(self, graph: Graph, extractor: Extractor, now: Now) -> None:
+    def __init__(self, graph: Graph, extractor: Extractor) -> None:
         self._graph = graph
         self._extractor = extractor
-        self._now = now
 
     async def consolidate(self, work: Work) -> Outcome:
         """See `Consolidator.consolidate`."""
@@ -39,13 +37,14 @@ class Causal:
         pending = await reader.unfinished(work.ids, (self.mark,))
         events = await reader.events([ident for ident in work.ids if ident in pending])
         effects = [(event.id, event.parents) for event in events.values()]
-        added = await writer.write_explicit_causes(work.tenant, effects, self._now())
+        added = await writer.write_explicit_causes(work.tenant, effects)
         around = await self._around(reader, list(events))
         found, poisoned = await self._extract(work, events, around)
         done = Done(self.mark, work.without(poisoned).ids)
-        added += await writer.write_causes(work.tenant, [self._edge(cause) for cause in found], done=done)
-        session_of = {event.id: event.session for part in around.values() for event in part}
-        session_of |= {event.id: event.session for event in events.values()}
+        nodes = {event.id: event for part in around.values() for event in part} | events
+        edges = [self._edge(cause, nodes) for cause in found]
+        added += await writer.write_causes(work.tenant, edges, done=done)
+        session_of = {event.id: event.session for event in nodes.values()}
         return Outcome(_changes(added, session_of, events), poisoned)
 
     async def _around(self, reader: GraphReader, ids: Sequence[str]) -> dict[str, list[EventNode]]:
@@ -80,11 +79,11 @@ class Causal:
                 found.pop(window.session, None)  # never a part of a session's answer
         return [cause for causes in found.values() for cause in causes], poisoned
 
-    def _edge(self, cause: FoundCause) -> CausalEdge:
+    def _edge(self, cause: FoundCause, nodes: Mapping[str, EventNode]) -> CausalEdge:
         provenance = Provenance(
             origin=self._extractor.origin,
             confidence=cause.confidence,
-            created_us=self._now(),
+            created_us=max(nodes[end].ingested_us for end in (cause.cause, cause.effect)),
             rule=cause.rule,
             model=self._extractor.model,
             prompt_version=self._extractor.prompt_version,

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from consolidators.aliases import Aliases
 from consolidators.batch import Change, Outcome, Work
-from consolidators.clock import Now
 from consolidators.people import People
 from consolidators.windows import ordered, windows_of
 from memory.errors import Poison
@@ -26,10 +25,9 @@ class Entities:
 
     mark = Mark.ENTITIES
 
-    def __init__(self, graph: Graph, extractor: Extractor, now: Now) -> None:
+    def __init__(self, graph: Graph, extractor: Extractor) -> None:
         self._graph = graph
         self._extractor = extractor
-        self._now = now
         self._people = People()
 
     async def consolidate(self, work: Work) -> Outcome:
@@ -121,7 +119,7 @@ class Entities:
         provenance = Provenance(
             origin=origin,
             confidence=confidence,
-            created_us=self._now(),
+            created_us=event.ingested_us,
             rule=rule,
             model=self._extractor.model if by_model else "",
             prompt_version=self._extractor.prompt_version if origin is not Origin.PRODUCER else "",

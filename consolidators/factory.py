@@ -5,7 +5,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 from consolidators.batch import Consolidator, StageHandler
 from consolidators.causal import Causal
-from consolidators.clock import now_us
 from consolidators.entities import Entities
 from consolidators.episodes import Episodes
 from consolidators.semantic import Semantic
@@ -50,6 +49,6 @@ async def _consolidator(mark: Mark, graph: Graph, settings: Settings, stack: Asy
             vectors = await stack.enter_async_context(Vectors.open(settings, model=encoder.name, dim=encoder.dim))
             return Episodes(graph, vectors)
         case Mark.ENTITIES:
-            return Entities(graph, await stack.enter_async_context(open_extractor(settings)), now_us)
+            return Entities(graph, await stack.enter_async_context(open_extractor(settings)))
         case Mark.CAUSAL:
-            return Causal(graph, await stack.enter_async_context(open_extractor(settings)), now_us)
+            return Causal(graph, await stack.enter_async_context(open_extractor(settings)))

@@ -53,7 +53,11 @@ class CausalKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Where an inferred edge comes from. `confidence` in [0, 1]; `evidence`: ids of the events it was inferred from."""
+    """Where an inferred edge comes from. `confidence` in [0, 1]; `evidence`: ids of the events it was inferred from.
+
+    `created_us`: since when the memory could hold it, the ingestion of the later of its events, in UTC microseconds:
+    no clock is read, so a replay gives the same edge.
+    """
 
     origin: Origin
     confidence: float

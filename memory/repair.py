@@ -10,11 +10,10 @@ Idempotent. Like the check it is meant for a memory that rests: a writer between
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
 from memory.check import CheckReport, Rule, Violation, check
 from memory.embedding import Encoder
-from memory.events import EventNode, to_us
+from memory.events import EventNode
 from memory.graph import Graph
 from memory.graph.batches import chunks
 from memory.text import document_keywords, document_text
@@ -136,10 +135,7 @@ class _Repair:
     async def _link(self, causes: list[str]) -> None:
         """Let the arrived causes find who waits for them, as their own consolidation would have."""
         if causes:
-            now_us = to_us(datetime.now(UTC))
-            await self._writer.write_explicit_causes(
-                self._tenant, [(cause, ()) for cause in sorted(set(causes))], now_us
-            )
+            await self._writer.write_explicit_causes(self._tenant, [(cause, ()) for cause in sorted(set(causes))])
 
 
 def _flat(named: Iterable[tuple[str, ...]]) -> Iterator[str]:

@@ -4,7 +4,7 @@ The tenant's `Lock` node is changed first, so what was read for the decision (co
 edges are committed, and the graph stays acyclic under any number of writers.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memory.events import uid
@@ -48,18 +48,18 @@ async def write_causes(bolt: Bolt, tenant: str, edges: Sequence[CausalEdge], don
 
 
 async def write_explicit_causes(
-    bolt: Bolt, tenant: str, effects: Sequence[tuple[str, tuple[str, ...]]], now_us: int, done: Done | None
+    bolt: Bolt, tenant: str, effects: Sequence[tuple[str, tuple[str, ...]]], done: Done | None
 ) -> list[CausalEdge]:
     """Write the producers' own edges as `GraphWriter.write_explicit_causes` says."""
     added: list[CausalEdge] = []
     parts = list(chunks(effects, lambda effect: 1 + len(effect[1]), most=_MAX_PAIRS)) or [[]]
     for number, part in enumerate(parts, start=1):
-        added += await _write_explicit(bolt, tenant, part, now_us, done if number == len(parts) else None)
+        added += await _write_explicit(bolt, tenant, part, done if number == len(parts) else None)
     return added
 
 
 async def _write_explicit(
-    bolt: Bolt, tenant: str, effects: Sequence[tuple[str, tuple[str, ...]]], now_us: int, done: Done | None
+    bolt: Bolt, tenant: str, effects: Sequence[tuple[str, tuple[str, ...]]], done: Done | None
 ) -> list[CausalEdge]:
     asked = dict.fromkeys((cause, effect) for effect, causes in effects for cause in causes if cause != effect)
 
@@ -69,10 +69,12 @@ async def _write_explicit(
         pairs = dict(asked)
         pairs.update(dict.fromkeys((_ident(cause), _ident(effect)) for _, cause, effect in waiting))
         stored = await _stored(transaction, tenant, pairs)
-        taken = await _add(transaction, tenant, [_explicit(pair, now_us) for pair in pairs if stored.issuperset(pair)])
+        taken = await _add(
+            transaction, tenant, [_explicit(pair, stored) for pair in pairs if stored.keys() >= set(pair)]
+        )
         missing = [pair for pair in asked if pair[0] not in stored and pair[1] in stored]
         if missing:
-            rows = [_awaited_row(tenant, pair, now_us) for pair in missing]
+            rows = [_awaited_row(tenant, pair, stored[pair[1]]) for pair in missing]
             await transaction.run(Statement.AWAITED_MERGE, rows=rows)
         if waiting:
             await transaction.run(Statement.AWAITED_REMOVE, uids=[item[0] for item in waiting])
@@ -87,22 +89,24 @@ async def _write_explicit(
     # after it finds the committed Awaited node when it is consolidated: no interleaving loses the link.
     async def look_again(transaction: Transaction) -> list[CausalEdge]:
         stored = await _stored(transaction, tenant, missing)
-        found = [pair for pair in missing if stored.issuperset(pair)]
+        found = [pair for pair in missing if stored.keys() >= set(pair)]
         if not found:
             return []
-        taken = await _add(transaction, tenant, [_explicit(pair, now_us) for pair in found])
-        uids = [_awaited_row(tenant, pair, now_us)["uid"] for pair in found]
+        taken = await _add(transaction, tenant, [_explicit(pair, stored) for pair in found])
+        uids = [_awaited_uid(tenant, pair) for pair in found]
         await transaction.run(Statement.AWAITED_REMOVE, uids=uids)
         return taken
 
     return added + await bolt.transact(look_again, what="write of explicit causes")
 
 
-async def _stored(transaction: Transaction, tenant: str, pairs: "Sequence[Pair] | dict[Pair, None]") -> set[str]:
+async def _stored(transaction: Transaction, tenant: str, pairs: "Sequence[Pair] | dict[Pair, None]") -> dict[str, int]:
+    """Give when each stored event among `pairs` was ingested, in UTC microseconds."""
     uids = sorted({uid(tenant, ident) for pair in pairs for ident in pair})
     if not uids:
-        return set()
-    return {_ident(found) for found, _ in await transaction.collected(Statement.EVENTS_KNOWN, uids=uids)}
+        return {}
+    found = await transaction.collected(Statement.EVENTS_INGESTED, uids=uids)
+    return {_ident(stored_uid): int(ingested_us) for stored_uid, ingested_us in found}
 
 
 async def _add(transaction: Transaction, tenant: str, edges: Sequence[CausalEdge]) -> list[CausalEdge]:
@@ -194,19 +198,25 @@ async def _count(transaction: Transaction, tenant: str, taken: Sequence[CausalEd
         await transaction.run(Statement.CAUSES_DEGREES, rows=rows)
 
 
-def _explicit(pair: Pair, now_us: int) -> CausalEdge:
-    provenance = Provenance(Origin.PRODUCER, 1.0, now_us, rule="producer's parent", evidence=(pair[1],))
+def _explicit(pair: Pair, ingested_us: Mapping[str, int]) -> CausalEdge:
+    known_us = max(ingested_us[end] for end in pair)
+    provenance = Provenance(Origin.PRODUCER, 1.0, known_us, rule="producer's parent", evidence=(pair[1],))
     return CausalEdge(pair[0], pair[1], CausalKind.LEADS_TO, provenance)
 
 
-def _awaited_row(tenant: str, pair: Pair, now_us: int) -> dict[str, Any]:
+def _awaited_row(tenant: str, pair: Pair, since_us: int) -> dict[str, Any]:
     cause, effect = pair
     return {
-        "uid": f"{tenant}|{effect}|{cause}",
+        "uid": _awaited_uid(tenant, pair),
         "cause_uid": uid(tenant, cause),
         "effect_uid": uid(tenant, effect),
-        "since_us": now_us,
+        "since_us": since_us,
     }
+
+
+def _awaited_uid(tenant: str, pair: Pair) -> str:
+    cause, effect = pair
+    return f"{tenant}|{effect}|{cause}"
 
 
 def _ident(stored_uid: str) -> str:

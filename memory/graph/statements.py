@@ -26,6 +26,11 @@ UNWIND $uids AS uid
 MATCH (n:Event {uid: uid})
 RETURN collect([n.uid, n.digest])"""
 
+    EVENTS_INGESTED = """
+UNWIND $uids AS uid
+MATCH (n:Event {uid: uid})
+RETURN collect([n.uid, n.ingested_us])"""
+
     # Changing `rev` first makes writers of one session exclude each other; the old tail is what the plan starts from.
     SESSIONS_LOCK = """
 UNWIND $rows AS row

@@ -43,7 +43,6 @@ class GraphWriter:
         self,
         tenant: str,
         effects: Sequence[tuple[str, tuple[str, ...]]],
-        now_us: int,
         *,
         done: Done | None = None,
     ) -> list[CausalEdge]:
@@ -51,9 +50,9 @@ class GraphWriter:
 
         Pass every event once it is stored, those without parents too: an effect that arrived earlier may be waiting for
         it. A cause that is not stored yet is awaited and linked when it comes; effects that are not stored are skipped.
-        `now_us`: time of the write, UTC microseconds. Gives the edges that were added.
+        Gives the edges that were added.
         """
-        return await cause_writes.write_explicit_causes(self._bolt, tenant, effects, now_us, done)
+        return await cause_writes.write_explicit_causes(self._bolt, tenant, effects, done)
 
     async def write_similar(
         self, tenant: str, edges: Sequence[SimilarEdge], *, done: Done | None = None

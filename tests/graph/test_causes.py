@@ -9,7 +9,7 @@ from memory.graph import Done, Graph, Mark
 from memory.graph.driver import Transaction
 from memory.graph.statements import Statement
 from memory.relations import CausalEdge, CausalKind, EdgeType, Origin
-from tests.graph.build import T0, cause, day, event, event_id
+from tests.graph.build import cause, day, event, event_id
 
 pytestmark = pytest.mark.stack
 
@@ -50,7 +50,7 @@ async def test_bounds_hold_over_many_writes_and_the_producer_is_exempt(graph: Gr
     for name in range(1, 9):
         await writer.write_causes(tenant, [cause(0, name)])
     assert len(await causes(graph, tenant, 0)) == 5
-    said = await writer.write_explicit_causes(tenant, [(event_id(name), (event_id(0),)) for name in range(9, 12)], T0)
+    said = await writer.write_explicit_causes(tenant, [(event_id(name), (event_id(0),)) for name in range(9, 12)])
     assert len(said) == 3
     assert len(await causes(graph, tenant, 0)) == 8
 
@@ -90,7 +90,7 @@ async def test_explicit_causes_are_linked_whatever_comes_first(
     parents = {0: (), 1: (event_id(0),), 2: (event_id(0), event_id(1))}
     for name in order:
         await graph.writer().write_events([event(tenant, name, at=name)])
-        await graph.writer().write_explicit_causes(tenant, [(event_id(name), parents[name])], T0)
+        await graph.writer().write_explicit_causes(tenant, [(event_id(name), parents[name])])
     expected = {(event_id(a), event_id(b), "leads_to") for a, b in ((0, 1), (0, 2), (1, 2))}
     assert await causes(graph, tenant, 0, 1, 2) == expected
     assert [page async for page in graph.survey(tenant).awaited()] == []
@@ -109,10 +109,10 @@ async def test_a_parent_stored_while_it_is_being_awaited_is_linked(
         if statement is Statement.AWAITED_MERGE and not interleaved:
             interleaved.append(True)
             await graph.writer().write_events([event(tenant, 0)])
-            await graph.writer().write_explicit_causes(tenant, [(event_id(0), ())], T0)
+            await graph.writer().write_explicit_causes(tenant, [(event_id(0), ())])
 
     monkeypatch.setattr(Transaction, "run", meanwhile)
-    added = await graph.writer().write_explicit_causes(tenant, [(event_id(1), (event_id(0),))], T0)
+    added = await graph.writer().write_explicit_causes(tenant, [(event_id(1), (event_id(0),))])
     assert interleaved
     assert [edge.provenance.origin for edge in added] == [Origin.PRODUCER]
     assert len(await causes(graph, tenant, 0, 1)) == 1
@@ -124,7 +124,7 @@ async def test_effects_and_causes_written_by_many_at_once_are_all_linked(graph: 
     async def one(name: int) -> None:
         await graph.writer().write_events([event(tenant, name, at=name, session=f"s{name}")])
         parents = (event_id(name - 1),) if name else ()
-        await graph.writer().write_explicit_causes(tenant, [(event_id(name), parents)], T0)
+        await graph.writer().write_explicit_causes(tenant, [(event_id(name), parents)])
 
     async with asyncio.TaskGroup() as group:
         for name in reversed(names):
@@ -135,5 +135,5 @@ async def test_effects_and_causes_written_by_many_at_once_are_all_linked(graph: 
 
 async def test_an_effect_that_is_not_stored_is_skipped(graph: Graph, tenant: str) -> None:
     await store(graph, tenant, 1)
-    assert await graph.writer().write_explicit_causes(tenant, [(event_id("gone"), (event_id(0),))], T0) == []
+    assert await graph.writer().write_explicit_causes(tenant, [(event_id("gone"), (event_id(0),))]) == []
     assert [page async for page in graph.survey(tenant).awaited()] == []

@@ -37,7 +37,7 @@ async def fill(graph: Graph, vectors: Vectors, tenant: str) -> None:
     await writer.write_events([node for node in nodes if node.ref not in ("2", "6")])
     await writer.write_events(nodes)
     await writer.write_causes(tenant, [cause(0, 1), cause(1, 5)])
-    await writer.write_explicit_causes(tenant, [(event_id(7), (event_id(6), event_id("not yet")))], T0)
+    await writer.write_explicit_causes(tenant, [(event_id(7), (event_id(6), event_id("not yet")))])
     await writer.write_similar(tenant, [SimilarEdge(event_id(0), event_id(7), 0.5)])
     provenance = Provenance(Origin.RULE, 0.9, T0)
     await writer.write_mentions(tenant, [Mention(event_id(n), "bob", "Bob", "person", provenance) for n in (0, 6)])
