@@ -2,25 +2,20 @@
 
 import asyncio
 import time
-from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from aiokafka import AIOKafkaProducer
-from aiokafka.errors import KafkaConnectionError, KafkaError, MessageSizeTooLargeError
-
 from cli.readers import ReadItem
-from memory.errors import StoreUnavailable
 from memory.events import content_id, derive_id
-from memory.records import session_key
+from memory.records import Outgoing, session_key
 from memory.settings import Settings
+from streams.clients import MAX_RECORD_BYTES
+from streams.publisher import Publisher
 from streams.topics import Topic
 
-#: Most records that wait for the broker's acknowledgement at one time.
-IN_FLIGHT = 5_000
-#: Largest record that is sent, in bytes; the topics are created with the same bound.
-MAX_RECORD_BYTES = 8 * 1024 * 1024
-ACK_TIMEOUT_S = 60.0
+#: Records sent and acknowledged together, and the bound on their bytes.
+BATCH_RECORDS = 1_000
+BATCH_BYTES = 8 * 1024 * 1024
 
 
 @dataclass(slots=True)
@@ -51,51 +46,36 @@ async def produce(
     left out. `rate_per_s` bounds the events sent each second. Raises `StoreUnavailable` when the broker is away.
     """
     topic = Topic.AGENT_EVENTS.name_in(settings)
-    producer = AIOKafkaProducer(
-        bootstrap_servers=settings.kafka_bootstrap,
-        acks="all",
-        linger_ms=5,
-        max_batch_size=256 * 1024,
-        max_request_size=MAX_RECORD_BYTES + 64 * 1024,
-        enable_idempotence=settings.kafka_idempotent,
-    )
-    try:
-        await producer.start()
-    except KafkaConnectionError as error:
-        await producer.stop()
-        raise _away(settings) from error
+    most = BATCH_RECORDS if rate_per_s is None else max(1, min(BATCH_RECORDS, int(rate_per_s / 10)))
     produced = Produced()
-    waiting: deque[asyncio.Future[object]] = deque()
-    started = time.monotonic()
+    started_s = time.monotonic()
     sent = 0
-    try:
-        for item in items:
-            _account(produced, item)
-            if not item.producible or len(item.raw) > MAX_RECORD_BYTES:
-                continue
-            key = session_key(item.event.tenant, item.event.session) if item.event else None
-            waiting.append(await producer.send(topic, item.raw, key=key))
-            sent += 1
-            if len(waiting) >= IN_FLIGHT:
-                await asyncio.wait_for(waiting.popleft(), ACK_TIMEOUT_S)
-            if sent % 100 == 0:
-                progress(sent)
-            if rate_per_s:
-                ahead_s = sent / rate_per_s - (time.monotonic() - started)
-                if ahead_s > 0.002:
-                    await asyncio.sleep(ahead_s)
-        while waiting:
-            await asyncio.wait_for(waiting.popleft(), ACK_TIMEOUT_S)
-        progress(sent)
-    except MessageSizeTooLargeError as error:
-        raise StoreUnavailable(
-            f"the broker refuses a record of this size on {topic}", hint="raise max.message.bytes of the topic to 8 MiB"
-        ) from error
-    except (KafkaError, TimeoutError) as error:
-        raise _away(settings) from error
-    finally:
-        await producer.stop()
+    async with Publisher.open(settings) as publisher:
+        for batch in _batches(produced, items, most):
+            await publisher.publish(topic, batch)
+            sent += len(batch)
+            progress(sent)
+            if rate_per_s is not None:
+                await asyncio.sleep(max(0.0, sent / rate_per_s - (time.monotonic() - started_s)))
     return produced
+
+
+def _batches(produced: Produced, items: Iterable[ReadItem], most: int) -> Iterator[list[Outgoing]]:
+    """Account for each item and give what is sent in batches."""
+    batch: list[Outgoing] = []
+    size_bytes = 0
+    for item in items:
+        _account(produced, item)
+        if not item.producible or len(item.raw) > MAX_RECORD_BYTES:
+            continue
+        if batch and (len(batch) >= most or size_bytes + len(item.raw) > BATCH_BYTES):
+            yield batch
+            batch, size_bytes = [], 0
+        key = session_key(item.event.tenant, item.event.session) if item.event else None
+        batch.append(Outgoing(key, item.raw))
+        size_bytes += len(item.raw)
+    if batch:
+        yield batch
 
 
 def _account(produced: Produced, item: ReadItem) -> None:
@@ -113,9 +93,3 @@ def _account(produced: Produced, item: ReadItem) -> None:
     else:  # readers give every event an id, so that a second ingest of the same file is recognised
         raise AssertionError(f"line {item.line}: the reader gave an event without an id")
     produced.ids.setdefault(event.tenant, {})[stored] = None
-
-
-def _away(settings: Settings) -> StoreUnavailable:
-    return StoreUnavailable(
-        f"Kafka at {settings.kafka_bootstrap} does not answer", hint="start it, or `magma up` for the local stack"
-    )

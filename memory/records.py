@@ -36,10 +36,10 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """A record to publish on the stage's output topic once the batch is durable."""
+    """A record to publish, a stage's on its output topic once the batch is durable. A value of None is a tombstone."""
 
-    key: bytes
-    value: bytes
+    key: bytes | None
+    value: bytes | None
     headers: tuple[tuple[str, bytes], ...] = ()
 
 

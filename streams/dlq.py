@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
-from memory.records import Record
+from memory.records import Outgoing, Record
 from memory.settings import Settings
 from streams.identity import PLACE_HEADER, header
-from streams.letters import DeadRecord, ErrorHeader, split_headers
+from streams.letters import ErrorHeader, split_headers
 from streams.publisher import Publisher
 from streams.scan import scan
 from streams.topics import Topic
@@ -63,11 +63,11 @@ class DeadLetter:
         except ValueError:
             return datetime.fromtimestamp(self.record.timestamp_ms / 1_000, UTC)
 
-    def original(self) -> DeadRecord:
+    def original(self) -> Outgoing:
         """Give the record to send back: key, value and headers as they were, and the place where it first stood."""
         known = any(name == PLACE_HEADER for name, _ in self.headers)
         place = () if known else ((PLACE_HEADER, self.place.encode()),)
-        return DeadRecord(self.record.key, self.record.value, self.headers + place)
+        return Outgoing(self.record.key, self.record.value, self.headers + place)
 
 
 async def letters(
@@ -129,7 +129,7 @@ async def _settle(
     marks = [
         (
             letter.record.partition,
-            DeadRecord(
+            Outgoing(
                 letter.record.key,
                 None,
                 (

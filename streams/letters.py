@@ -9,7 +9,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from memory.errors import Poison
-from memory.records import Record
+from memory.records import Outgoing, Record
 from streams.topics import Stage
 
 #: Bound on `x-error-message`, in bytes.
@@ -62,18 +62,9 @@ class Letter:
         )
         return record.headers + tuple(zip(_NAMES, (value.encode() for value in values), strict=True))
 
-    def as_outgoing(self, stage: Stage) -> "DeadRecord":
+    def as_outgoing(self, stage: Stage) -> "Outgoing":
         """Give what is published on the dead-letter topic."""
-        return DeadRecord(self.record.key, self.record.value, self.headers(stage))
-
-
-@dataclass(frozen=True, slots=True)
-class DeadRecord:
-    """A record as a dead-letter topic holds it; its value may be None, for a tombstone can be poison as well."""
-
-    key: bytes | None
-    value: bytes | None
-    headers: tuple[tuple[str, bytes], ...]
+        return Outgoing(self.record.key, self.record.value, self.headers(stage))
 
 
 def one_line(message: str) -> str:

@@ -16,11 +16,10 @@ from typing import Any
 from aiokafka import TopicPartition
 
 from deploy.local.ports import free_port
-from memory.records import Record
+from memory.records import Outgoing, Record
 from memory.settings import Settings
 from streams.admin import ensure_topics, topic_partitions
 from streams.clients import make_consumer
-from streams.letters import DeadRecord
 from streams.publisher import Publisher
 from streams.scan import scan
 from streams.topics import Stage, Topic
@@ -35,7 +34,7 @@ async def send(settings: Settings, values: Sequence[str | bytes | None], *, topi
     records = []
     for value in values:
         raw = value.encode() if isinstance(value, str) else value
-        records.append(DeadRecord((raw or b"none").split(b"-")[-2:][0][:40], raw, (("h", b"1"), ("h", b"\xff"))))
+        records.append(Outgoing((raw or b"none").split(b"-")[-2:][0][:40], raw, (("h", b"1"), ("h", b"\xff"))))
     async with Publisher.open(settings) as publisher:
         await publisher.publish(topic.name_in(settings), records)
 

@@ -13,7 +13,6 @@ from memory.records import Outgoing
 from memory.settings import Settings
 from streams.admin import ensure_topics, topic_partitions
 from streams.clients import MAX_RECORD_BYTES
-from streams.letters import DeadRecord
 from streams.publisher import Publisher
 from streams.topics import Topic
 from tests.streams.helpers import read
@@ -69,9 +68,9 @@ async def test_large_records_headers_and_tombstones_arrive_as_they_were_sent(kaf
     await ensure_topics(kafka)
     topic = Topic.AGENT_EVENTS.dead_letters_in(kafka)
     sent = [
-        (0, DeadRecord(b"k", b"x" * (MAX_RECORD_BYTES - 1_000), (("h", b"1"), ("h", b"")))),
-        (0, DeadRecord(None, None, ())),
-        (5, DeadRecord(b"", b"", ())),
+        (0, Outgoing(b"k", b"x" * (MAX_RECORD_BYTES - 1_000), (("h", b"1"), ("h", b"")))),
+        (0, Outgoing(None, None, ())),
+        (5, Outgoing(b"", b"", ())),
     ]
     async with Publisher.open(kafka) as publisher:
         await publisher.publish_to(topic, sent)
