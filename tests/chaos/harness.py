@@ -272,7 +272,7 @@ def _until_still(
 def _show_logs(root: Path) -> None:
     for log in sorted(root.glob("worker-*.log")):
         lines = log.read_text(errors="replace").splitlines()
-        sys.stderr.write(f"--- {log.name}\n" + "\n".join(lines[-25:]) + "\n")
+        sys.stderr.write(f"--- {log.name}\n" + "\n".join(lines[-80:]) + "\n")
 
 
 def table(outcomes: list[Outcome]) -> Table:
