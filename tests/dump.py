@@ -54,6 +54,17 @@ def dump(settings: Settings, tenant: str, *, without: Iterable[str] = ()) -> Dum
     return Dump(tuple(sorted(nodes)), tuple(sorted(edges)), tuple(sorted(_vectors(settings, tenant, left_out))))
 
 
+def stored_events(settings: Settings, tenant: str) -> int:
+    """Count a tenant's events in the graph."""
+    auth = (settings.graph_user, settings.graph_password.get_secret_value())
+    query = "MATCH (n:Event) WHERE n.uid > $low AND n.uid < $high RETURN count(n)"
+    with (
+        GraphDatabase.driver(settings.graph_uri, auth=auth) as driver,
+        driver.session(database=settings.graph_database) as session,
+    ):
+        return int(session.run(query, {"low": f"{tenant}|", "high": f"{tenant}}}"}).single(strict=True)[0])
+
+
 def empty_stores(settings: Settings, tenant: str) -> None:
     """Remove a tenant from both stores behind Magma's back."""
     auth = (settings.graph_user, settings.graph_password.get_secret_value())

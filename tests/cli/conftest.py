@@ -70,9 +70,10 @@ class Magma:
         """Run a command with `--json`; gives the object."""
         return self(*arguments, "--json", status=status).json
 
-    def alone(self, *arguments: str) -> "subprocess.Popen[str]":
-        """Start a command in a process of its own."""
-        return subprocess.Popen(
+    @contextlib.contextmanager
+    def alone(self, *arguments: str) -> "Iterator[subprocess.Popen[str]]":
+        """Run a command in a process of its own; one that still runs at the end of the block is killed."""
+        process = subprocess.Popen(
             [sys.executable, "-m", "cli.main", *arguments],
             cwd=ROOT,
             env={**_bare(), **self.environment},
@@ -81,6 +82,12 @@ class Magma:
             stderr=subprocess.PIPE,
             text=True,
         )
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.communicate()
 
     @contextlib.contextmanager
     def worker(self, *stages: Stage) -> Iterator[WorkerChild]:

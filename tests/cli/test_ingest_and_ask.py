@@ -124,9 +124,9 @@ def test_status_tells_what_runs_where(magma: Magma) -> None:
 
 
 def test_events_come_from_standard_input(magma: Magma, tenant: str) -> None:
-    process = magma.alone("ingest", "-", "--tenant", tenant, "--wait", "durable", "--json")
     lines = INCIDENT.read_text().splitlines()[:3]
-    out, err = process.communicate("\n".join(lines), timeout=60)
+    with magma.alone("ingest", "-", "--tenant", tenant, "--wait", "durable", "--json") as process:
+        out, err = process.communicate("\n".join(lines), timeout=60)
     assert process.returncode == 0, err
     assert json.loads(out)["durable"] == 3
     assert len(dump(magma.settings, tenant).nodes_of("Event")) == 3
