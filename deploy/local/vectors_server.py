@@ -162,6 +162,9 @@ def main() -> None:
             ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
             # Otherwise a second server on this port would take half of the calls unnoticed.
             ("grpc.so_reuseport", 0),
+            # pymilvus pings an idle connection every 10 s; without leave to, gRPC hangs up on it after half a minute.
+            ("grpc.keepalive_permit_without_calls", 1),
+            ("grpc.http2.max_ping_strikes", 0),
         ],
     )
     milvus_pb2_grpc.add_MilvusServiceServicer_to_server(MilvusServicer(database), server)
