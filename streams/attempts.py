@@ -9,6 +9,7 @@ from memory.errors import Misconfigured, Poison, Retryable, StoreUnavailable
 from memory.records import Handled, Handler, Outgoing, Record
 from streams.letters import Letter
 from streams.retry import Backoff
+from streams.scope import apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ class Attempts:
     async def _call(self, records: Sequence[Record]) -> Handled:
         try:
             async with asyncio.timeout(self._timeout_s) as bound:
-                return await self._handler.handle(records)
+                return await apart(self._handler.handle(records))
         except TimeoutError as error:
             if not bound.expired():
                 raise

@@ -23,6 +23,7 @@ from aiokafka.partitioner import DefaultPartitioner
 from memory.errors import Misconfigured
 from memory.settings import Settings
 from streams.clients import REQUEST_TIMEOUT_S, kafka_away, make_producer
+from streams.scope import apart
 
 #: Bound on the acknowledgement of one call's records, in seconds; the client itself retries within it.
 ACK_TIMEOUT_S = 2 * REQUEST_TIMEOUT_S
@@ -83,7 +84,7 @@ class Publisher:
             placed: dict[int, list[Sendable]] = {}
             for record in records:
                 placed.setdefault(self._partition(record.key, partitions), []).append(record)
-            await _send(producer, topic, placed)
+            await apart(_send(producer, topic, placed))
 
     async def publish_to(self, topic: str, pairs: Sequence[tuple[int, Sendable]]) -> None:
         """As `publish`, but each record comes with the number of its partition (modulo the topic's)."""
@@ -94,7 +95,7 @@ class Publisher:
             grouped: dict[int, list[Sendable]] = {}
             for number, record in pairs:
                 grouped.setdefault(partitions[number % len(partitions)], []).append(record)
-            await _send(producer, topic, grouped)
+            await apart(_send(producer, topic, grouped))
 
     def _partition(self, key: bytes | None, partitions: list[int]) -> int:
         if key is None:
