@@ -1,11 +1,14 @@
 """Whatever goes wrong is one sentence on stderr and an honest exit status; never a traceback."""
 
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+import typer
 
 from cli.main import COMMANDS
 from deploy.local.ports import free_port
+from memory.settings import Settings
 from tests.cli.conftest import EXAMPLES, Magma, an_event, write_lines
 
 NOWHERE = Magma({"MAGMA_DATA_DIR": "/nonexistent/magma"})
@@ -70,6 +73,7 @@ def test_a_server_that_is_away_is_one_sentence_and_status_1(
     assert str(port) in sentence
 
 
+@pytest.mark.stack
 def test_a_vector_server_that_is_away_is_one_sentence_and_status_1(stack_graph: dict[str, str], tmp_path: Path) -> None:
     port = free_port()
     away = {"MAGMA_MILVUS_URI": f"http://127.0.0.1:{port}", "MAGMA_MILVUS_TIMEOUT_S": "3"}
@@ -78,7 +82,7 @@ def test_a_vector_server_that_is_away_is_one_sentence_and_status_1(stack_graph: 
 
 
 @pytest.fixture
-def stack_graph(stack) -> dict[str, str]:  # type: ignore[no-untyped-def]
+def stack_graph(stack: Settings) -> dict[str, str]:
     """Give the environment that leads to the graph of the running stack alone."""
     return {
         "MAGMA_GRAPH_URI": stack.graph_uri,
@@ -101,12 +105,14 @@ def test_an_unknown_or_bad_setting_is_named(setting: str, value: str, named: str
     assert named in one_sentence(said.err)
 
 
+@pytest.mark.stack
 def test_an_empty_memory_is_said_and_not_answered(apart: Magma, tenant: str) -> None:
     said = apart("ask", "who deployed?", "--tenant", tenant)
     assert "0 events" in apart("ask", "who deployed?", "--tenant", tenant, "--explain").out
     assert "<ref:" not in said.out
 
 
+@pytest.mark.stack
 def test_an_event_without_workers_is_sent_and_nothing_is_promised(apart: Magma, tenant: str, tmp_path: Path) -> None:
     file = write_lines(tmp_path / "one.jsonl", [an_event(tenant, "e1")])
     report = apart.json("ingest", str(file))
@@ -114,7 +120,11 @@ def test_an_event_without_workers_is_sent_and_nothing_is_promised(apart: Magma, 
     assert report["durable"] is None
 
 
-@pytest.mark.parametrize("command", sorted(set(COMMANDS) - {"dlq"}))
+@pytest.mark.parametrize("command", sorted(COMMANDS))
 def test_every_command_has_help_with_an_example(command: str) -> None:
-    said = NOWHERE(command, "--help")
-    assert f"Example: magma {command}" in " ".join(said.out.split())
+    found = getattr(import_module(f"cli.{COMMANDS[command]}"), command)
+    parts = [(one.name,) for one in found.registered_commands] if isinstance(found, typer.Typer) else [()]
+    assert parts
+    for part in parts:
+        shown = " ".join(NOWHERE(command, *part, "--help").out.split())
+        assert f"Example: magma {' '.join((command, *part))}" in shown
