@@ -8,17 +8,23 @@ import asyncio
 from collections.abc import Mapping
 from datetime import datetime
 
+import numpy as np
+
 from memory.embedding import Encoder
 from memory.errors import MagmaError, MalformedEvent, StoreUnavailable
 from memory.events import EventNode, from_us
 from memory.graph import Graph, GraphReader
 from memory.relations import Relation
-from memory.vectors import Vectors
-from query_api.anchors import Anchor, ListName, fuse
+from memory.vectors import VectorReader, Vectors
+from query_api.anchors import Anchor, fuse
+from query_api.beside import Beside, around, beside, strong_hits
 from query_api.models import QueryRequest, QueryResult
-from query_api.policy import Policy, shipped_policy
-from query_api.ranking import Candidate, Evidence, Ranker, SalienceRanker, Scored, in_window
+from query_api.policy import Policy, Steering, shipped_policy
+from query_api.ranking import Candidate, Documents, Evidence, Ranker, Scored, in_window
+from query_api.ranking.choice import Rankers
+from query_api.ranking.pool import REACH
 from query_api.reading import Degraded, Reading
+from query_api.remembered import Remembered
 from query_api.router import Route, Router, RuleRouter, name_candidates
 from query_api.searches import Found, Scope, Searches
 from query_api.sizes import Sizes
@@ -26,7 +32,7 @@ from query_api.stopwatch import Stopwatch
 from query_api.surroundings import MemorySurroundings, Vector, rounded
 from query_api.synthesis import Context, synthesize
 from query_api.traversal import Walk, walk
-from query_api.views import result_view
+from query_api.views import explained, result_view
 
 #: Context budget when neither the request nor the caller says one, in tokens.
 DEFAULT_BUDGET_TOKENS = 3_000
@@ -35,9 +41,11 @@ QUERY_TIMEOUT_S = 30.0
 
 
 class Retriever:
-    """Answers questions from the memory. Safe for concurrent queries; holds no state of any of them.
+    """Answers questions from the memory. Safe for concurrent queries on one loop.
 
-    `graph`, `vectors`, `encoder` are opened and closed by the caller, on the loop that queries.
+    It remembers events and vectors, which never change, and nothing of a question. `graph`, `vectors`, `encoder` are
+    opened and closed by the caller, on the loop that queries. `ranker`: ranks whatever the policy says, else the policy
+    chooses (see `ranking.choice`).
     """
 
     def __init__(
@@ -57,10 +65,12 @@ class Retriever:
         self._encoder = encoder
         self._policy = policy or shipped_policy("default")
         self._router = router or RuleRouter()
-        self._ranker = ranker or SalienceRanker()
+        self._documents = Documents.open()
+        self._rankers = Rankers(encoder.name, self._documents, ranker)
         self._budget_tokens = budget_tokens
         self._timeout_s = timeout_s
         self._sizes = Sizes()
+        self._remembered = Remembered()
 
     async def query(self, tenant: str, request: QueryRequest) -> QueryResult:
         """Retrieve for a question.
@@ -68,7 +78,11 @@ class Retriever:
         Raises `StoreUnavailable` when a store does not answer or the whole takes too long, and what the stores and the
         encoder raise besides. A memory without events gives a result without events.
         """
-        return result_view(await self.read(tenant, request), request)
+        reading = await self.read(tenant, request)
+        result = result_view(reading, request)
+        if request.explain:
+            return await asyncio.to_thread(explained, result, reading)
+        return result
 
     async def read(self, tenant: str, request: QueryRequest) -> Reading:
         """Do the whole retrieval and give everything it found out; raises as `query` does."""
@@ -80,58 +94,114 @@ class Retriever:
         except ExceptionGroup as group:
             raise _leading(group) from group
 
+    def forget(self, tenant: str, ids: frozenset[str] | None = None) -> None:
+        """Forget what is remembered of erased events, or of a whole tenant."""
+        self._remembered.forget(tenant, ids)
+        self._documents.forget(tenant, ids)
+
     async def _read(self, tenant: str, request: QueryRequest) -> Reading:
         graph, vectors = self._graph.reader(tenant), self._vectors.reader(tenant)
         policy = shipped_policy(request.policy) if request.policy else self._policy
         watch = Stopwatch()
         async with asyncio.TaskGroup() as group:
             embedded = group.create_task(self._embed(request.question, watch))
-            sized = group.create_task(self._sizes.events(tenant, graph))
             routed = group.create_task(self._route(graph, request, watch))
-        vector, (route, reference) = embedded.result(), routed.result()
-        steering = policy.steering(route.intents, request.relations or frozenset(Relation))
+        vector, (route, reference, stored) = embedded.result(), routed.result()
+        steering = policy.steering(
+            route.intents, frozenset(Relation) if request.relations is None else request.relations
+        )
         with watch.stage("anchors"):
             scope = Scope(request.session, request.agent, request.fresh)
-            found = await Searches(vectors, graph, route, vector, scope).run(policy.anchors)
+            found = await Searches(vectors, graph, route, vector, scope, self._remembered).run(policy.anchors)
             anchors = tuple(fuse(found.lists, policy.anchors.rrf_k)[: policy.anchors.count])
         with watch.stage("traverse"):
-            around = MemorySurroundings(
+            surroundings = MemorySurroundings(
                 graph,
                 vectors,
                 vector=vector,
+                remembered=self._remembered,
                 policy=policy.walk,
-                events_stored=sized.result(),
+                events_stored=stored,
                 pool=found.pool,
                 names=route.names,
                 session=request.session,
                 agent=request.agent,
             )
             top = anchors[0].rrf if anchors else 1.0
-            walked = await walk({anchor.id: anchor.rrf / top for anchor in anchors}, around, steering, policy.walk)
-            nodes = await _nodes(graph, walked, found.nodes)
+            starts = {anchor.id: anchor.rrf / top for anchor in anchors}
+            async with asyncio.TaskGroup() as group:
+                walking = group.create_task(walk(starts, surroundings, steering, policy.walk))
+                looking = group.create_task(self._beside(graph, found, steering))
+            walked, near = walking.result(), looking.result()
+            nodes, stored_vectors = await self._contents(graph, vectors, found, walked, near)
         with watch.stage("synthesize"):
             hard = steering.window_binds_all and not found.window_soft
             admitted = {id_: node for id_, node in nodes.items() if _admitted(node, request, route, hard)}
-            # scoring a few hundred events and counting their tokens is CPU work that would hold the loop up
-            usual = [rounded(hit.score) for hit in found.pool.hits]
-            evidence = Evidence(route, steering, walked, usual)
-            scored, context = await asyncio.to_thread(self._finish, request, evidence, policy, found, anchors, admitted)
-        degraded = _degraded(found, vector, walked, nodes, around, context)
-        return Reading(route, reference, policy, steering, anchors, walked, tuple(scored), context, degraded, watch)
+            evidence = Evidence(
+                route,
+                steering,
+                walked,
+                usual=[rounded(hit.score) for hit in found.pool.hits],
+                question=request.question,
+                vector=vector,
+                vectors=stored_vectors,
+                chains=near.runs,
+                events_stored=stored,
+            )
+            candidates = _candidates(found, anchors, admitted, evidence)
+            ranker = self._rankers.of(policy)
+            # ranking a few hundred events and counting their tokens is CPU work that would hold the loop up
+            scored, context = await asyncio.to_thread(self._finish, request, candidates, evidence, policy, ranker)
+        degraded = _degraded(found, vector, walked, nodes, surroundings, context)
+        return Reading(
+            route=route,
+            reference=reference,
+            policy=policy,
+            steering=steering,
+            anchors=anchors,
+            walk=walked,
+            beside=near,
+            candidates=tuple(candidates),
+            evidence=evidence,
+            ranker=ranker,
+            scored=tuple(scored),
+            context=context,
+            degraded=degraded,
+            stopwatch=watch,
+        )
+
+    async def _beside(self, graph: GraphReader, found: Found, steering: Steering) -> Beside:
+        """Look around the best hits in time, and bring what stands there; nothing when time may not be used."""
+        if Relation.TEMPORAL not in steering.relation:
+            return Beside()
+        hits = strong_hits(found.words, {hit.id: rounded(hit.score) for hit in found.pool.hits})
+        windows = await graph.window(hits, REACH, REACH)
+        events = await self._remembered.events(graph, [*windows, *around(windows)])
+        return beside(hits, windows, {id_: known.node for id_, known in events.items()})
+
+    async def _contents(
+        self, graph: GraphReader, vectors: VectorReader, found: Found, walked: Walk, near: Beside
+    ) -> tuple[dict[str, EventNode], dict[str, Vector]]:
+        ids = sorted({*found.events, *walked.visits, *near.ways})
+        async with asyncio.TaskGroup() as group:
+            events = group.create_task(self._remembered.events(graph, ids))
+            stored = group.create_task(self._remembered.vectors(vectors, ids))
+        return {id_: known.node for id_, known in events.result().items()}, stored.result()
 
     async def _route(
         self, graph: GraphReader, request: QueryRequest, watch: Stopwatch
-    ) -> tuple[Route, datetime | None]:
+    ) -> tuple[Route, datetime | None, int]:
         with watch.stage("route"):
             candidates = name_candidates(request.question)
             async with asyncio.TaskGroup() as group:
                 known = group.create_task(graph.entities(candidates))
-                last = group.create_task(graph.last_event_us()) if request.as_of is None else None
+                sized = group.create_task(self._sizes.of(graph, fresh=request.fresh))
+            totals = sized.result()
             reference = request.as_of
-            if last is not None and (last_us := last.result()) is not None:
-                reference = from_us(last_us)
+            if reference is None and totals.last_us is not None:
+                reference = from_us(totals.last_us)
             route = await self._router.route(request.question, reference=reference, known=frozenset(known.result()))
-        return route, reference
+        return route, reference, totals.events
 
     async def _embed(self, question: str, watch: Stopwatch) -> Vector | None:
         with watch.stage("embed"):
@@ -144,46 +214,47 @@ class Retriever:
     def _finish(
         self,
         request: QueryRequest,
+        candidates: list[Candidate],
         evidence: Evidence,
         policy: Policy,
-        found: Found,
-        anchors: tuple[Anchor, ...],
-        nodes: Mapping[str, EventNode],
+        ranker: Ranker,
     ) -> tuple[list[Scored], Context]:
-        by_id = {anchor.id: anchor for anchor in anchors}
-        words = {
-            place.id: place.score
-            for ranked in found.lists
-            if ranked.name is ListName.KEYWORD
-            for place in ranked.places
-        }
-        walked, route = evidence.walk, evidence.route
-        candidates = [
-            Candidate(
-                node,
-                walked.visits[id_],
-                walked.cosines[id_],
-                words.get(id_, 0.0),
-                by_id.get(id_),
-                walked.best.get(id_),
-            )
-            for id_, node in nodes.items()
-        ]
-        scored = self._ranker.rank(candidates, evidence, policy)
+        scored = ranker.rank(candidates, evidence, policy)
         context = synthesize(
             scored if request.top_k is None else scored[: request.top_k],
-            route.intents.top,
+            evidence.route.intents.top,
             budget_tokens=request.budget_tokens or self._budget_tokens,
-            causes=walked.causes,
-            names=route.names,
+            causes=evidence.walk.causes,
+            names=evidence.route.names,
         )
         return scored, context
 
 
-async def _nodes(graph: GraphReader, walked: Walk, known: Mapping[str, EventNode]) -> dict[str, EventNode]:
-    missing = [id_ for id_ in walked.visits if id_ not in known]
-    read = await graph.events(missing) if missing else {}
-    return {id_: node for id_ in walked.visits if (node := known.get(id_) or read.get(id_)) is not None}
+def _candidates(
+    found: Found, anchors: tuple[Anchor, ...], nodes: Mapping[str, EventNode], evidence: Evidence
+) -> list[Candidate]:
+    walked = evidence.walk
+    cosines = {**_cosines(evidence), **{hit.id: rounded(hit.score) for hit in found.pool.hits}, **walked.cosines}
+    by_id = {anchor.id: anchor for anchor in anchors}
+    return [
+        Candidate(
+            node,
+            walked.visits.get(id_),
+            cosines.get(id_, 0.0),
+            found.words.get(id_, 0.0),
+            by_id.get(id_),
+            walked.best.get(id_),
+        )
+        for id_, node in nodes.items()
+    ]
+
+
+def _cosines(evidence: Evidence) -> dict[str, float]:
+    if evidence.vector is None or not evidence.vectors:
+        return {}
+    ids = sorted(evidence.vectors)
+    rows = np.stack([evidence.vectors[id_] for id_ in ids]).astype(np.float64)
+    return {id_: rounded(value) for id_, value in zip(ids, rows @ evidence.vector.astype(np.float64), strict=True)}
 
 
 def _admitted(node: EventNode, request: QueryRequest, route: Route, hard: bool) -> bool:
@@ -206,7 +277,7 @@ def _degraded(
         Degraded.WINDOW_SOFT: found.window_soft,
         Degraded.NO_VECTOR: vector is None,
         Degraded.VECTORS_MISSING: bool(walked.missing),
-        Degraded.NODES_MISSING: len(nodes) < len(walked.visits),
+        Degraded.NODES_MISSING: any(id_ not in nodes for id_ in walked.visits),
         Degraded.HUBS_LEFT_OUT: around.hubs_left_out > 0,
         Degraded.CUT: bool(context.cut),
         Degraded.BUDGET: context.left_out > 0 and not context.shown,

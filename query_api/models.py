@@ -160,12 +160,18 @@ class EventView(_Answered):
 
 
 class ResultEvent(EventView):
-    """A stored event as a question found it. `terms`: the parts of `salience`, only when explained."""
+    """A stored event as a question found it.
+
+    Only when explained: `terms`, the parts of `salience`; `features`, what the fitted ranker measured; `relations`, how
+    much of its share each relation gives.
+    """
 
     salience: float
     depth: int
     path: list[HopView]
     terms: dict[str, float] | None = None
+    features: dict[str, float] | None = None
+    relations: dict[Relation, float] | None = None
 
 
 class Timings(_Answered):

@@ -5,6 +5,7 @@ arXiv 2601.03236, section 3.3: φ(relation, intent) is a table of weights; an un
 
 import tomllib
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -71,12 +72,22 @@ class WalkPolicy(_Part):
     drop_threshold: Annotated[float, Field(gt=0, le=2)] | None = None
 
 
-class RankingPolicy(_Part):
-    """Weights of the terms of salience; see `query_api.ranking` for what each term means.
+class RankerName(StrEnum):
+    """Who orders what was found: trees fitted on known evidence, fusion with neighbours in time, the weights below."""
 
-    `near`, `near_two`: what an event gets of the base score of its neighbours in time, one and two steps away.
+    FITTED = "fitted"
+    BASE = "base"
+    SALIENCE = "salience"
+
+
+class RankingPolicy(_Part):
+    """Who ranks, and weights of the terms of salience; see `query_api.ranking` for what each term means.
+
+    `chain` is used by every ranker, the other weights by `salience` alone. `near`, `near_two`: what an event gets of
+    the base score of its neighbours in time, one and two steps away.
     """
 
+    ranker: RankerName = RankerName.FITTED
     rrf: Weight = 0.0
     walk: Weight = 0.0
     words: Weight = 0.0

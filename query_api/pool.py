@@ -4,13 +4,14 @@ The nearest events of an entity are, in the same order, those of its events that
 search answers for every frequent entity; only one that hardly occurs near the question needs a search of its own.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memory.vectors import Hit
+from query_api.remembered import Known
 
 #: Events asked for: enough to hold the best of frequent entities and most cosines that a walk needs.
-POOL_SIZE = 200
+POOL_SIZE = 80
 #: An entity with fewer events in the pool is asked for by a search of its own.
 ENOUGH = 1
 
@@ -24,11 +25,11 @@ class Pool:
     _by_entity: dict[str, list[Hit]] = field(default_factory=dict, compare=False)
 
     @classmethod
-    def of(cls, hits: Sequence[Hit]) -> "Pool":
-        """Make the pool of a search for `POOL_SIZE` events."""
+    def of(cls, hits: Sequence[Hit], events: Mapping[str, Known]) -> "Pool":
+        """Make the pool of a search for `POOL_SIZE` events; `events`: what is stored of them, for their entities."""
         by_entity: dict[str, list[Hit]] = {}
         for hit in hits:
-            for key in hit.entities:
+            for key in events[hit.id].entities if hit.id in events else ():
                 by_entity.setdefault(key, []).append(hit)
         return cls(tuple(hits), len(hits) < POOL_SIZE, by_entity)
 

@@ -5,8 +5,9 @@ from datetime import datetime
 from enum import StrEnum
 
 from query_api.anchors import Anchor
+from query_api.beside import Beside
 from query_api.policy import Policy, Steering
-from query_api.ranking import Scored
+from query_api.ranking import Candidate, Evidence, Ranker, Scored
 from query_api.router import Route
 from query_api.stopwatch import Stopwatch
 from query_api.synthesis import Context
@@ -33,7 +34,11 @@ class Degraded(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Everything a query found out, before it is shown. `scored`: all that was visited and may be returned."""
+    """Everything a query found out, before it is shown.
+
+    `beside`: neighbours in time of the best hits; `candidates`, `evidence`: what `ranker` ranked; `scored`: all of them
+    by falling salience.
+    """
 
     route: Route
     reference: datetime | None
@@ -41,6 +46,10 @@ class Reading:
     steering: Steering
     anchors: tuple[Anchor, ...]
     walk: Walk
+    beside: Beside
+    candidates: tuple[Candidate, ...]
+    evidence: Evidence
+    ranker: Ranker
     scored: tuple[Scored, ...]
     context: Context
     degraded: tuple[Degraded, ...]

@@ -8,19 +8,21 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from memory.dates import DateSpan
-from memory.events import EventNode
 from memory.graph import GraphReader
 from memory.vectors import Hit, VectorReader
 from query_api.anchors import ListName, Ranked, RankedList, best_first, keep
 from query_api.policy import AnchorPolicy
 from query_api.pool import POOL_SIZE, Pool
+from query_api.ranking.window import overlap
+from query_api.remembered import Known, Remembered
 from query_api.router import Route
 from query_api.surroundings import Vector, rounded
 
 _DAY_US = 86_400_000_000
 #: Most named entities that get a list of their own.
 MAX_NAMED = 3
+#: Events asked for by their words: they are ranked, not only fused.
+WORDS_SIZE = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +36,15 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The lists, the pool of nearest events, the nodes read on the way, and whether the window became soft."""
+    """What the searches brought: the lists to fuse, the pool of nearest events, and every hit.
+
+    `words`: BM25 by id; `events`: what is stored of the hits; `window_soft`: the window left too few.
+    """
 
     lists: tuple[RankedList, ...]
     pool: Pool
-    nodes: Mapping[str, EventNode] = field(default_factory=dict)
+    words: Mapping[str, float] = field(default_factory=dict)
+    events: Mapping[str, Known] = field(default_factory=dict)
     window_soft: bool = False
 
 
@@ -46,13 +52,20 @@ class Searches:
     """Asks the lists of one question; `vector` is None when it has none, then words alone search."""
 
     def __init__(
-        self, vectors: VectorReader, graph: GraphReader, route: Route, vector: Vector | None, scope: Scope
+        self,
+        vectors: VectorReader,
+        graph: GraphReader,
+        route: Route,
+        vector: Vector | None,
+        scope: Scope,
+        remembered: Remembered,
     ) -> None:
         self._vectors = vectors
         self._graph = graph
         self._route = route
         self._vector = vector
         self._scope = scope
+        self._remembered = remembered
 
     async def run(self, policy: AnchorPolicy) -> Found:
         """Ask all lists at once; raises `Retryable` and `Misconfigured` as the stores do."""
@@ -61,40 +74,41 @@ class Searches:
         if window is not None:
             bounds = (window.start_us, window.end_us + policy.window_grace_days * _DAY_US)
         async with asyncio.TaskGroup() as group:
-            pooled = group.create_task(self._nearest(POOL_SIZE, None))
-            words = group.create_task(self._words(policy.list_size, bounds))
-            within = group.create_task(self._nearest(policy.list_size, bounds)) if bounds is not None else None
-        pool = Pool.of(pooled.result())
-        if window is None or within is None:
-            return Found(tuple(await self._lists(policy, pool, words.result(), pool.hits, None)), pool)
-        lists = await self._lists(policy, pool, words.result(), within.result(), bounds)
-        ids = sorted({place.id for ranked in lists for place in ranked.places})
-        nodes = await self._graph.events(ids)
-        overlaps = {id_: overlap(node, window) for id_, node in nodes.items()}
+            tasks = [
+                group.create_task(self._nearest(POOL_SIZE, None)),
+                group.create_task(self._words(WORDS_SIZE, None)),
+            ]
+            if bounds is not None:
+                tasks.append(group.create_task(self._nearest(POOL_SIZE, bounds)))
+                tasks.append(group.create_task(self._words(policy.list_size, bounds)))
+        hits = [task.result() for task in tasks]
+        events = await self._remembered.events(self._graph, sorted({hit.id for found in hits for hit in found}))
+        pool = Pool.of(hits[0], events)
+        bm25 = {hit.id: rounded(hit.score) for found in (*hits[3:], hits[1]) for hit in found}
+        if window is None or bounds is None:
+            return Found(tuple(await self._lists(policy, pool, hits[1], None)), pool, bm25, events)
+        lists = await self._lists(policy, Pool.of(hits[2], events), hits[3], bounds)
+        more = {place.id for ranked in lists for place in ranked.places} - events.keys()
+        events = {**events, **await self._remembered.events(self._graph, sorted(more))}
+        overlaps = {id_: overlap(known.node, window) for id_, known in events.items()}
         inside = {id_ for id_, share in overlaps.items() if share > 0}
-        cosines = {hit.id: rounded(hit.score) for hit in within.result()}
+        cosines = {hit.id: rounded(hit.score) for hit in (*hits[0], *hits[2])}
         time = RankedList(ListName.TIME, _by_overlap(inside, overlaps, cosines, policy), policy.weights.time)
         if len(inside) >= policy.min_in_window:
-            return Found((*(keep(ranked, inside.__contains__) for ranked in lists), time), pool, nodes)
-        everywhere = await self._words(policy.list_size, None)
-        lists = await self._lists(policy, pool, everywhere, pool.hits, None)
-        return Found((*lists, time), pool, nodes, window_soft=True)
+            return Found((*(keep(ranked, inside.__contains__) for ranked in lists), time), pool, bm25, events)
+        plain = await self._lists(policy, pool, hits[1], None)
+        return Found((*plain, time), pool, bm25, events, window_soft=True)
 
     async def _lists(
-        self,
-        policy: AnchorPolicy,
-        pool: Pool,
-        words: Sequence[Hit],
-        alike: Sequence[Hit],
-        bounds: tuple[int, int] | None,
+        self, policy: AnchorPolicy, pool: Pool, words: Sequence[Hit], bounds: tuple[int, int] | None
     ) -> list[RankedList]:
         weights, size = policy.weights, policy.list_size
         lists = [
-            _listed(ListName.KEYWORD, words, weights.keyword),
-            _listed(ListName.VECTOR, alike[:size], weights.vector),
+            _listed(ListName.KEYWORD, words[:size], weights.keyword),
+            _listed(ListName.VECTOR, pool.hits[:size], weights.vector),
         ]
         for name in self._route.names[:MAX_NAMED] if weights.entity > 0 else ():
-            known = pool.best_of(name, size) if bounds is None else None
+            known = pool.best_of(name, size)
             hits = await self._nearest(size, bounds, name) if known is None else known
             lists.append(_listed(ListName.ENTITY, hits, weights.entity))
         return lists
@@ -108,6 +122,7 @@ class Searches:
             agent=scope.agent,
             start_us=start_us,
             end_us=end_us,
+            bare=True,
             fresh=scope.fresh,
         )
 
@@ -123,23 +138,9 @@ class Searches:
             start_us=start_us,
             end_us=end_us,
             entities=() if entity is None else (entity,),
+            bare=True,
             fresh=scope.fresh,
         )
-
-
-def overlap(node: EventNode, window: DateSpan) -> float:
-    """Say how much of an event lies in a window, in [0, 1].
-
-    1 when it happened in the window, else the largest part of a time that it talks about.
-    """
-    if window.start_us <= node.occurred_us < window.end_us:
-        return 1.0
-    parts = (
-        max(0, min(span.end_us, window.end_us) - max(span.start_us, window.start_us))
-        / max(1, span.end_us - span.start_us)
-        for span in node.dates
-    )
-    return max(parts, default=0.0)
 
 
 def _listed(name: ListName, hits: Sequence[Hit], weight: float) -> RankedList:

@@ -17,6 +17,7 @@ from memory.relations import EdgeType
 from memory.vectors import Hit, VectorReader
 from query_api.policy import WalkPolicy
 from query_api.pool import Pool
+from query_api.remembered import Remembered
 from query_api.traversal import Hop
 
 Vector = NDArray[np.float32]
@@ -52,6 +53,7 @@ class MemorySurroundings:
         vectors: VectorReader,
         *,
         vector: Vector | None,
+        remembered: Remembered,
         policy: WalkPolicy,
         events_stored: int,
         pool: Pool,
@@ -63,6 +65,7 @@ class MemorySurroundings:
         self._vectors = vectors
         self._vector = None if vector is None else np.asarray(vector, dtype=np.float64)
         self._asked = vector
+        self._remembered = remembered
         self._policy = policy
         self._stored = events_stored
         self._pool = pool
@@ -101,7 +104,7 @@ class MemorySurroundings:
             return dict.fromkeys(ids, 0.0)
         missing = [id_ for id_ in ids if id_ not in self._cosines]
         if missing:
-            stored = await self._vectors.vectors(missing)
+            stored = await self._remembered.vectors(self._vectors, missing)
             for id_, row in stored.items():
                 self._cosines[id_] = rounded(float(np.dot(row.astype(np.float64), self._vector)))
         return {id_: self._cosines[id_] for id_ in ids if id_ in self._cosines}
@@ -155,4 +158,5 @@ class MemorySurroundings:
             session=self._session,
             agent=self._agent,
             entities=(hub.key,),
+            bare=True,
         )

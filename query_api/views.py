@@ -18,17 +18,16 @@ from query_api.models import (
     SpanView,
     event_fields,
 )
-from query_api.policy import Policy, Steering
-from query_api.ranking import Scored
+from query_api.ranking import NAMES, FittedRanker, Scored
 from query_api.reading import Reading
-from query_api.traversal import Arrival, Walk
+from query_api.traversal import Arrival, transition
 
 
 def result_view(reading: Reading, request: QueryRequest) -> QueryResult:
     """Show a reading as `POST /v1/query` answers it; making the views counts into `synthesize`."""
     with reading.stopwatch.stage("synthesize"):
         shown = reading.scored[: request.top_k or DEFAULT_TOP_K]
-        events = event_views(shown, reading.walk, reading.steering, reading.policy, request.explain)
+        events = event_views(shown, reading, request.explain)
         anchors = anchor_views(reading.anchors)
     return QueryResult(
         intent={intent.value: round(share, 6) for intent, share in reading.route.intents.shares().items()},
@@ -66,38 +65,79 @@ def anchor_views(anchors: Sequence[Anchor]) -> list[AnchorView]:
     ]
 
 
-def event_views(
-    scored: Sequence[Scored], walk: Walk, steering: Steering, policy: Policy, explain: bool
-) -> list[ResultEvent]:
-    """Show events by falling salience, each with the path that led to it; with `explain` every term."""
+def event_views(scored: Sequence[Scored], reading: Reading, explain: bool) -> list[ResultEvent]:
+    """Show events by falling salience, each with the path that led to it; with `explain` the terms of its salience.
+
+    What the walk did not visit was found by a search, or stands beside such a hit: then its path leads from that hit.
+    """
     views = []
     for item in scored:
         node = item.candidate.node
-        path = walk.path(node.id)
+        path = reading.walk.path(node.id) if node.id in reading.walk.visits else _way(node.id, reading)
         views.append(
             ResultEvent(
                 **event_fields(node),
                 salience=item.salience,
                 depth=len(path),
-                path=[_hop_view(arrival, walk, steering, policy, explain) for arrival in path],
-                terms={term.value: value for term, value in item.terms.items()} if explain else None,
+                path=[_hop_view(arrival, reading, explain) for arrival in path],
+                terms={str(term): value for term, value in item.terms.items()} if explain else None,
             )
         )
     return views
 
 
-def _hop_view(arrival: Arrival, walk: Walk, steering: Steering, policy: Policy, explain: bool) -> HopView:
-    hop = arrival.hop
+def explained(result: QueryResult, reading: Reading) -> QueryResult:
+    """Add what the ranker measured of each event, and what each relation gives it; for rankers that measure.
+
+    Measures everything again a few times: a few tens of milliseconds.
+    """
+    ranker = reading.ranker
+    if not isinstance(ranker, FittedRanker):
+        return result
+    measured = ranker.measure(reading.candidates, reading.evidence, reading.policy)
+    relations = ranker.contributions(reading.candidates, reading.evidence, reading.policy)
+    row = {id_: index for index, id_ in enumerate(measured.ids)}
+    events = [
+        event.model_copy(
+            update={
+                "features": dict(zip(NAMES, (round(float(x), 6) for x in measured.matrix[row[event.id]]), strict=True)),
+                "relations": relations[event.id],
+            }
+        )
+        for event in result.events
+    ]
+    return result.model_copy(update={"events": events})
+
+
+def _way(id_: str, reading: Reading) -> list[Arrival]:
+    """Score the steps in time from a hit to an event beside it by eq. 5-6, as if the walk had taken them."""
+    found: list[Arrival] = []
+    cosines = {candidate.node.id: candidate.cosine for candidate in reading.candidates}
+    for hop in reading.beside.ways.get(id_, ()):
+        cosine = cosines.get(hop.target, 0.0)
+        phi, s = transition(reading.steering, reading.policy.walk, hop, cosine)
+        score = found[-1].score if found else _start(hop.source, reading)
+        found.append(Arrival(hop, phi, cosine, s, reading.policy.walk.gamma * score + s))
+    return found
+
+
+def _start(id_: str, reading: Reading) -> float:
+    visit = reading.walk.visits.get(id_)
+    return 0.0 if visit is None else visit.score
+
+
+def _hop_view(arrival: Arrival, reading: Reading, explain: bool) -> HopView:
+    hop, walk_policy = arrival.hop, reading.policy.walk
     terms = HopTerms(
         relation=hop.relation,
         phi=arrival.phi,
         strength=hop.strength,
         cosine=arrival.cosine,
-        lambda1=policy.walk.lambda1,
-        lambda2=steering.lambda2,
-        gamma=policy.walk.gamma,
+        lambda1=walk_policy.lambda1,
+        lambda2=reading.steering.lambda2,
+        gamma=walk_policy.gamma,
         s=arrival.s,
-        score_from=walk.visits[hop.source].score,
+        score_from=round((arrival.score - arrival.s) / walk_policy.gamma, 9) if walk_policy.gamma else 0.0,
     )
     return HopView(
         from_=hop.source,

@@ -40,6 +40,15 @@ class WordllamaEncoder:
         check_texts(texts)
         return await asyncio.to_thread(self._encode, list(texts))
 
+    def encode_now(self, texts: Sequence[str]) -> Matrix:
+        """Do as `encode` on this thread, without a loop: for single words, microseconds each."""
+        check_texts(texts)
+        return self._encode(list(texts))
+
+    def load(self) -> None:
+        """Read the files now; raises `MissingExtra` when the wheel is not installed."""
+        self._loaded()
+
     async def close(self) -> None:
         """Nothing is held but memory."""
 

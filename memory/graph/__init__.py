@@ -15,6 +15,7 @@ from memory.graph.model import (
     NeighbourEdge,
     Neighbourhood,
     SessionNode,
+    Totals,
     Window,
 )
 from memory.graph.reader import GraphReader
@@ -34,5 +35,6 @@ __all__ = [
     "NeighbourEdge",
     "Neighbourhood",
     "SessionNode",
+    "Totals",
     "Window",
 ]

@@ -136,6 +136,14 @@ class EpisodeNode:
 
 
 @dataclass(frozen=True, slots=True)
+class Totals:
+    """Size of a tenant's memory. `last_us`: latest event time in UTC microseconds, nothing without events."""
+
+    events: int
+    last_us: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Counts:
     """How much of a tenant's memory the graph holds."""
 

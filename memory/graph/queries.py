@@ -4,6 +4,22 @@ from memory.graph.cypher import Cypher
 
 #: Longest walk along a chain for the window of an event, in steps.
 MAX_WINDOW = 16
+#: Longest walk of the short window: its statement costs a quarter.
+SHORT_WINDOW = 4
+
+
+def _window(reach: int) -> str:
+    """Write the statement for windows of so many steps: a parameter cannot bound the length of a path."""
+    return f"""
+UNWIND $uids AS uid
+MATCH (n:Event {{uid: uid}})-[r:NEXT*1..{reach}]->(m:Event)
+WHERE size(r) <= $after
+RETURN 'after' AS part, collect([n.uid, size(r), m.uid]) AS found
+UNION ALL
+UNWIND $uids AS uid
+MATCH (n:Event {{uid: uid}})<-[r:NEXT*1..{reach}]-(m:Event)
+WHERE size(r) <= $before
+RETURN 'before' AS part, collect([n.uid, size(r), m.uid]) AS found"""
 
 
 class Query(Cypher):
@@ -41,16 +57,8 @@ MATCH (e)<-[r:MENTIONS|SPOKEN_BY]-(m:Event)
 RETURN 'members' AS part,
   collect([e.uid, m.uid, type(r), r.confidence, r.origin, coalesce(r.rule, r.model)]) AS found"""
 
-    WINDOW = f"""
-UNWIND $uids AS uid
-MATCH (n:Event {{uid: uid}})-[r:NEXT*1..{MAX_WINDOW}]->(m:Event)
-WHERE size(r) <= $after
-RETURN 'after' AS part, collect([n.uid, size(r), m.uid]) AS found
-UNION ALL
-UNWIND $uids AS uid
-MATCH (n:Event {{uid: uid}})<-[r:NEXT*1..{MAX_WINDOW}]-(m:Event)
-WHERE size(r) <= $before
-RETURN 'before' AS part, collect([n.uid, size(r), m.uid]) AS found"""
+    WINDOW = _window(MAX_WINDOW)
+    WINDOW_SHORT = _window(SHORT_WINDOW)
 
     ENTITIES_BY_UID = """
 UNWIND $uids AS uid
@@ -109,6 +117,7 @@ RETURN collect(e.uid)"""
     SESSIONS_TOTAL = """
 MATCH (s:Session) WHERE s.uid > $low AND s.uid < $high
 RETURN collect([s.events, s.last_us])"""
+    TOTALS = "MATCH (s:Session) WHERE s.uid > $low AND s.uid < $high RETURN [sum(s.events), max(s.last_us)]"
     TENANTS = "MATCH (s:Session) RETURN collect(DISTINCT s.tenant)"
     ENTITIES_TOTAL = "MATCH (e:Entity) WHERE e.uid > $low AND e.uid < $high RETURN count(e)"
     EPISODES_TOTAL = "MATCH (p:Episode) WHERE p.uid > $low AND p.uid < $high RETURN count(p)"

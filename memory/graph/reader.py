@@ -11,9 +11,9 @@ from memory.events import EventNode, uid
 from memory.graph.chain import chain_key, session_range, time_key
 from memory.graph.cypher import Cypher
 from memory.graph.driver import Bolt, Transaction
-from memory.graph.model import Counts, EntityNode, EpisodeNode, Mark, Neighbourhood, SessionNode, Window
+from memory.graph.model import Counts, EntityNode, EpisodeNode, Mark, Neighbourhood, SessionNode, Totals, Window
 from memory.graph.neighbours import neighbourhood
-from memory.graph.queries import MAX_WINDOW, Query
+from memory.graph.queries import MAX_WINDOW, SHORT_WINDOW, Query
 from memory.graph.records import event_node
 from memory.relations import EdgeType
 
@@ -55,7 +55,8 @@ class GraphReader:
             raise ValueError(f"a window reaches 0 to {MAX_WINDOW} steps")
         if not ids:
             return {}
-        parts = dict(await self._records(Query.WINDOW, uids=self._uids(ids), before=before, after=after))
+        query = Query.WINDOW_SHORT if max(before, after) <= SHORT_WINDOW else Query.WINDOW
+        parts = dict(await self._records(query, uids=self._uids(ids), before=before, after=after))
         steps: dict[str, dict[str, list[tuple[int, str]]]] = {}
         for part, found in parts.items():
             for source, distance, target in found:
@@ -123,6 +124,11 @@ class GraphReader:
             if all(marked[stage] for stage in wanted):
                 finished.add(found[self._strip :])
         return set(ids) - finished
+
+    async def totals(self) -> Totals:
+        """Give the number of events and the latest event time of the tenant; reads what sessions say of themselves."""
+        events, last_us = await self._collected(Query.TOTALS, low=self._low, high=self._high) or (0, None)
+        return Totals(events or 0, last_us)
 
     async def last_event_us(self) -> int | None:
         """Give the latest event time of the tenant in UTC microseconds; nothing when it has no events."""

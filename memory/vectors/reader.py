@@ -22,8 +22,8 @@ class VectorReader:
 
     Every search takes the same filters: `session`, `agent`, [`start_us`, `end_us`) in microseconds since 1970 UTC, and
     `entities` (normal forms, at least one of which the event has). `with_vectors`: each hit brings its vector, cheaper
-    than asking for it afterwards. `fresh`: see what was written just now, at the cost
-    of about 200 ms on a Milvus server; without it the newest seconds may be missing there.
+    than asking for it afterwards; `bare`: hits are id and score alone, cheapest of all. `fresh`: see what was written
+    just now, at the cost of about 200 ms on a Milvus server; without it the newest seconds may be missing there.
     All raise `StoreUnavailable` and `StoreRefused`.
     """
 
@@ -42,11 +42,12 @@ class VectorReader:
         end_us: int | None = None,
         entities: Sequence[str] = (),
         with_vectors: bool = False,
+        bare: bool = False,
         fresh: bool = False,
     ) -> list[Hit]:
         """Give the `k` events nearest by cosine, best first."""
         where = Where(session, agent, start_us, end_us, tuple(entities))
-        return (await self._search([vector], Field.VECTOR, k, where, fresh, with_vectors))[0]
+        return (await self._search([vector], Field.VECTOR, k, where, fresh, _fields(with_vectors, bare)))[0]
 
     async def nearest_many(
         self,
@@ -65,7 +66,7 @@ class VectorReader:
         if not len(vectors):
             return []
         where = Where(session, agent, start_us, end_us, tuple(entities))
-        return await self._search(list(vectors), Field.VECTOR, k, where, fresh, with_vectors)
+        return await self._search(list(vectors), Field.VECTOR, k, where, fresh, _fields(with_vectors, False))
 
     async def keywords(
         self,
@@ -78,6 +79,7 @@ class VectorReader:
         end_us: int | None = None,
         entities: Sequence[str] = (),
         with_vectors: bool = False,
+        bare: bool = False,
         fresh: bool = False,
     ) -> list[Hit]:
         """Give the `k` best events by BM25 for analysed terms (`memory.text.question_keywords`), best first.
@@ -87,7 +89,7 @@ class VectorReader:
         if not terms.strip():
             return []
         where = Where(session, agent, start_us, end_us, tuple(entities))
-        return (await self._search([terms], Field.SPARSE, k, where, fresh, with_vectors))[0]
+        return (await self._search([terms], Field.SPARSE, k, where, fresh, _fields(with_vectors, bare)))[0]
 
     async def vectors(self, ids: Sequence[str], *, fresh: bool = False) -> dict[str, Vector]:
         """Give the stored vectors of those ids that are this tenant's and stored."""
@@ -150,7 +152,7 @@ class VectorReader:
         return list(rows)
 
     async def _search(
-        self, data: list[Any], field: Field, k: int, where: Where, fresh: bool, with_vectors: bool
+        self, data: list[Any], field: Field, k: int, where: Where, fresh: bool, output: list[Field]
     ) -> list[list[Hit]]:
         if k <= 0:
             return [[] for _ in data]
@@ -167,7 +169,7 @@ class VectorReader:
                 anns_field=field,
                 filter=expression(self.tenant, where),
                 limit=k,
-                output_fields=[*_HIT_FIELDS, Field.VECTOR] if with_vectors else _HIT_FIELDS,
+                output_fields=output,
                 search_params={"metric_type": "COSINE" if dense else "BM25", "params": params},
                 consistency_level=_consistency(fresh),
                 timeout=connection.timeout_s,
@@ -182,12 +184,17 @@ def _hit(row: Any, sign: float) -> Hit:
     return Hit(
         id=row["id"],
         score=sign * float(row["distance"]),
-        session=entity[Field.SESSION],
-        occurred_us=entity[Field.OCCURRED_US],
-        speaker=entity[Field.SPEAKER],
+        session=entity.get(Field.SESSION, ""),
+        occurred_us=entity.get(Field.OCCURRED_US, 0),
+        speaker=entity.get(Field.SPEAKER, ""),
         entities=tuple(entity.get(Field.ENTITIES) or ()),
         vector=None if (vector := entity.get(Field.VECTOR)) is None else np.asarray(vector, dtype=np.float32),
     )
+
+
+def _fields(with_vectors: bool, bare: bool) -> list[Field]:
+    fields = [Field.ID] if bare else list(_HIT_FIELDS)
+    return [*fields, Field.VECTOR] if with_vectors else fields
 
 
 def _consistency(fresh: bool) -> str:

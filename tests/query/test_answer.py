@@ -8,10 +8,12 @@ from memory.errors import LlmNotConfigured, RateLimited, StoreRefused, StoreUnav
 from memory.events import EventNode
 from memory.settings import Settings, load_settings
 from query_api.answer import UNKNOWN_CITATION, Answerer, Delta, check_citations
+from query_api.beside import Beside
 from query_api.cues import AnswerKind
 from query_api.models import AnswerResult, QueryRequest, QueryResult
 from query_api.policy import shipped_policy
 from query_api.prompts import SENTINEL, answer_prompt
+from query_api.ranking import Evidence, SalienceRanker
 from query_api.reading import Reading
 from query_api.router import RuleRouter
 from query_api.stopwatch import Stopwatch
@@ -34,7 +36,22 @@ async def reading(*nodes: EventNode, question: str = REQUEST.question) -> Readin
     found = [scored(one, 1 / (place + 1)) for place, one in enumerate(nodes)]
     walked = await walk({one.id: 1.0 for one in nodes}, World([], {}), steering, policy.walk)
     context = synthesize(found, route.intents.top, budget_tokens=500)
-    return Reading(route, None, policy, steering, (), walked, tuple(found), context, (), Stopwatch())
+    return Reading(
+        route=route,
+        reference=None,
+        policy=policy,
+        steering=steering,
+        anchors=(),
+        walk=walked,
+        beside=Beside(),
+        candidates=tuple(item.candidate for item in found),
+        evidence=Evidence(route, steering, walked),
+        ranker=SalienceRanker(),
+        scored=tuple(found),
+        context=context,
+        degraded=(),
+        stopwatch=Stopwatch(),
+    )
 
 
 async def parts(answerer: Answerer, read: Reading) -> Sequence[QueryResult | Delta | AnswerResult]:

@@ -5,19 +5,16 @@ explanation; another `Ranker` may use any of them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
 
 import numpy as np
 
-from memory.events import EventNode
 from memory.names import normal_form
 from memory.relations import EdgeType, Relation
-from query_api.anchors import Anchor
-from query_api.policy import Policy, RankingPolicy, Steering
+from query_api.policy import Policy, RankingPolicy
+from query_api.ranking.model import Candidate, Evidence, Scored
+from query_api.ranking.window import in_window
 from query_api.router import Route
-from query_api.traversal import Arrival, Visit, Walk
 
 
 class Term(StrEnum):
@@ -40,51 +37,6 @@ class Term(StrEnum):
     CHAIN = "chain"
     SPEAKER = "speaker"
     DATE = "date"
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A visited event and how it was found.
-
-    `cosine`: cos(v, q); `words`: its BM25, 0 when it has none; `best`: the hop with S_max.
-    """
-
-    node: EventNode
-    visit: Visit
-    cosine: float
-    words: float = 0.0
-    anchor: Anchor | None = None
-    best: Arrival | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """What ranking may use beside the candidates.
-
-    `usual`: the cosines of the events nearest to the question, wherever they stand.
-    """
-
-    route: Route
-    steering: Steering
-    walk: Walk
-    usual: Sequence[float] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """A candidate with its salience, the sum of `terms`; each term is already weighted."""
-
-    candidate: Candidate
-    salience: float
-    terms: Mapping[Term, float]
-
-
-class Ranker(Protocol):
-    """Orders candidates. Must be deterministic and independent of their order."""
-
-    def rank(self, candidates: Sequence[Candidate], evidence: Evidence, policy: Policy) -> list[Scored]:
-        """Give the candidates by falling salience."""
-        ...
 
 
 class SalienceRanker:
@@ -146,7 +98,7 @@ def _near(base: Mapping[str, float], chain: Iterable[tuple[str, str]], weights: 
 
 
 def _chained(id_: str, base: Mapping[str, float], evidence: Evidence, gamma: float) -> float:
-    path = evidence.walk.path(id_)
+    path = evidence.walk.path(id_) if id_ in evidence.walk.visits else []
     if not path or any(arrival.hop.edge is not EdgeType.CAUSES for arrival in path):
         return 0.0
     weight = evidence.steering.relation[Relation.CAUSAL]
@@ -158,7 +110,7 @@ def _chained(id_: str, base: Mapping[str, float], evidence: Evidence, gamma: flo
 
 
 def _walked(candidate: Candidate, top_s: float, gamma: float) -> float:
-    if candidate.visit.depth == 0:
+    if candidate.visit is None or candidate.visit.depth == 0:
         return max(0.0, candidate.cosine)
     if candidate.best is None or top_s <= 0:
         return 0.0
@@ -173,13 +125,3 @@ def _the_speaker(candidates: Iterable[Candidate], route: Route) -> str | None:
 
 def _speaker(candidate: Candidate) -> str:
     return normal_form(candidate.node.speaker)
-
-
-def in_window(node: EventNode, route: Route) -> bool:
-    """Say whether the event happened in the question's window or talks about a time in it; False without a window."""
-    window = route.window
-    if window is None:
-        return False
-    if window.start_us <= node.occurred_us < window.end_us:
-        return True
-    return any(span.start_us < window.end_us and window.start_us < span.end_us for span in node.dates)

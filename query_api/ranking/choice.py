@@ -1,0 +1,28 @@
+"""Which ranker a policy asks for."""
+
+from query_api.policy import Policy, RankerName
+from query_api.ranking.documents import Documents
+from query_api.ranking.fitted import FittedRanker
+from query_api.ranking.model import Ranker
+from query_api.ranking.salience import SalienceRanker
+
+
+class Rankers:
+    """The rankers of one encoder.
+
+    `fitted` is the model fitted on the encoder's vectors; where none is shipped, ranking is by `base`, which needs no
+    fitting. `given` takes the place of all.
+    """
+
+    def __init__(self, encoder_name: str, documents: Documents, given: Ranker | None = None) -> None:
+        self._given = given
+        base = FittedRanker(None, documents)
+        self._by_name: dict[RankerName, Ranker] = {
+            RankerName.FITTED: FittedRanker.load(encoder_name, documents) or base,
+            RankerName.BASE: base,
+            RankerName.SALIENCE: SalienceRanker(),
+        }
+
+    def of(self, policy: Policy) -> Ranker:
+        """Give the ranker of a policy."""
+        return self._given or self._by_name[policy.ranking.ranker]
