@@ -12,7 +12,7 @@ check: ## format, lint, types
 	.venv/bin/ruff format --check . && .venv/bin/ruff check . && .venv/bin/mypy
 
 test: ## all tests, real Kafka included
-	$(PY) -m pytest
+	$(PY) -m pytest -n 2 --dist loadfile
 
 kafka: ## only the tests against real Apache Kafka
 	$(PY) -m pytest -m kafka
