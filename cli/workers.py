@@ -7,7 +7,7 @@ when nobody would take the events, they run a worker for as long as they wait.
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -56,12 +56,19 @@ def running_stages(settings: Settings) -> set[Stage]:
 
 
 class WorkerChild:
-    """A worker process that dies with this one; its log goes to `<data_dir>/logs/worker.log`."""
+    """A worker process that dies with this one; its log goes to `<data_dir>/logs/worker.log`.
 
-    def __init__(self, settings: Settings, stages: Sequence[Stage]) -> None:
+    `environment`: variables of its own, over those of this process.
+    """
+
+    def __init__(
+        self, settings: Settings, stages: Sequence[Stage], environment: Mapping[str, str] | None = None
+    ) -> None:
         command = [sys.executable, "-m", "cli.main", "worker", *(stage.value for stage in stages)]
         command += ["--data-dir", str(settings.data_dir.absolute())]
-        self._child = Child(Command(command, _environment()), settings.data_dir / "logs" / "worker.log")
+        self._child = Child(
+            Command(command, _environment() | dict(environment or {})), settings.data_dir / "logs" / "worker.log"
+        )
 
     def ensure_alive(self) -> None:
         """Raise `StackProblem` with the end of its log when the worker has stopped."""
