@@ -128,7 +128,7 @@ class Publisher:
                 producer = make_producer(self._settings)
                 try:
                     await producer.start()
-                except BaseException:
+                except BaseException:  # also a cancellation: a producer that did not start still holds sockets
                     await _stop(producer)
                     raise
                 self._producer = producer

@@ -54,7 +54,7 @@ def start_supervisor(data_dir: Path, plan: StackPlan) -> StartReport:
             line = pipe.readline(_REPORT_LIMIT_BYTES) if ready else b""
             if not line:
                 raise StackProblem("the supervisor of the local stack ended without a word", hint=f"see {log}")
-        except BaseException:
+        except BaseException:  # also Ctrl-C: a start that is given up leaves no server
             stop_process(pid, STOP_TIMEOUT_S)
             raise
     return StartReport.model_validate_json(line)

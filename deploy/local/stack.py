@@ -131,7 +131,7 @@ class LocalStack:
             self._await_all()
             self._settings = load_settings(data_dir=self.data_dir, **self._addresses())
             self.publish()
-        except BaseException:
+        except BaseException:  # also Ctrl-C: a start that is given up leaves no server
             self.stop()
             raise
 

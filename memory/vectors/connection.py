@@ -115,7 +115,7 @@ def _prepare(settings: Settings, model: str, dim: int) -> tuple[MilvusClient, st
                     local=local,
                     timeout_s=settings.milvus_timeout_s,
                 )
-        except BaseException:
+        except BaseException:  # whatever it is, the channel must not stay open
             client.close()
             raise
     except STORE_ERRORS as error:
