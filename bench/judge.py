@@ -30,6 +30,7 @@ ANCHORS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 MAX_JUDGEMENT_TOKENS = 300
 
 _OBJECT = re.compile(r"\{.*\}", re.DOTALL)
+_CITATION = re.compile(r"\s*<ref:[^<>]*>")
 _SLOT = re.compile(r"\{(question|gold|answer)\}")
 
 
@@ -159,6 +160,7 @@ async def mark(judge: Judge, question: Question, answer: str) -> Marked:
     if not question.answer:
         right = float(SENTINEL.casefold() in answer.casefold())
         return Marked(question, right, right, right)
+    answer = _CITATION.sub("", answer).strip()  # the reference cites nothing
     score = await judge.score(question.text, question.answer, answer)
     return Marked(question, score, f1(answer, question.answer), bleu1(answer, question.answer))
 

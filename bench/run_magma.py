@@ -56,6 +56,8 @@ async def ask_all(
     progress: Callable[[int], None] = lambda _: None,
 ) -> list[Ranked]:
     """Ask every question; raises as `Retriever.query` does."""
+    # what a context holds is of interest for the whole, and writing three of them takes longer than a query
+    contexts = CONTEXTS if system is System.MAGMA else ()
     ranked: list[Ranked] = []
     for memory in memories:
         for question in memory.conversation.questions:
@@ -64,19 +66,21 @@ async def ask_all(
             reading = await retriever.read(memory.tenant, request)
             result_view(reading, request)
             spent = (time.perf_counter() - began) * 1e3, (time.process_time() - cpu) * 1e3
-            ranked.append(await asyncio.to_thread(_ranked, memory.conversation.id, question, reading, spent))
+            ranked.append(await asyncio.to_thread(_ranked, memory.conversation.id, question, reading, spent, contexts))
             progress(len(ranked))
     return ranked
 
 
-def _ranked(conversation: str, question: Question, reading: Reading, spent: tuple[float, float]) -> Ranked:
+def _ranked(
+    conversation: str, question: Question, reading: Reading, spent: tuple[float, float], contexts: Sequence[int]
+) -> Ranked:
     nodes = [item.candidate.node for item in reading.scored]
     return Ranked(
         conversation=conversation,
         question=question,
         turns=tuple(node.ref for node in nodes[: max(RANKS)]),
         sessions=tuple(dict.fromkeys(node.session for node in nodes)),
-        shown={budget: _shown(reading, budget) for budget in CONTEXTS},
+        shown={budget: _shown(reading, budget) for budget in contexts},
         tokens=reading.context.tokens,
         ms=spent[0],
         cpu_ms=spent[1],

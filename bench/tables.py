@@ -6,7 +6,7 @@ from enum import StrEnum
 from pydantic import BaseModel
 
 from bench.metrics import Spread, hit_at, ndcg_at, percentile, ratio, recall_at, spread
-from bench.rankings import CONTEXTS, RANKS, Ranked
+from bench.rankings import RANKS, Ranked
 
 _DIGITS = 4
 
@@ -48,7 +48,9 @@ class Milliseconds(BaseModel):
 
 
 class SystemTable(BaseModel):
-    """One system. Keys of the maps are ranks; `context`: share of evidence in a context of so many tokens."""
+    """One system. Keys of the maps are ranks; `context`: share of evidence in a context of so many tokens (not for
+    ablations).
+    """
 
     questions: int
     overall: dict[int, AtRank]
@@ -75,7 +77,7 @@ def table(ranked: Sequence[Ranked], level: Level = Level.TURN) -> SystemTable:
         overall=at_ranks(ranked, level),
         by_category=_split(ranked, level, lambda one: one.question.category),
         by_conversation=_split(ranked, level, lambda one: one.conversation),
-        context={} if level is Level.SESSION else {budget: context_share(ranked, budget) for budget in CONTEXTS},
+        context={budget: context_share(ranked, budget) for budget in _budgets(ranked, level)},
         tokens=round(sum(one.tokens for one in ranked) / len(ranked), 1) if ranked else 0.0,
         ms=Milliseconds(
             p50=round(percentile([one.ms for one in ranked], 0.50), 2),
@@ -106,6 +108,10 @@ def context_share(ranked: Sequence[Ranked], budget: int) -> Interval:
         return len(one.shown[budget] & set(one.question.evidence)) / len(one.question.evidence)
 
     return Interval.of(spread(by_conversation(ranked, share)))
+
+
+def _budgets(ranked: Sequence[Ranked], level: Level) -> tuple[int, ...]:
+    return () if level is Level.SESSION or not ranked else tuple(ranked[0].shown)
 
 
 def compare(ours: Sequence[Ranked], theirs: Sequence[Ranked], value: Callable[[Ranked], float]) -> Interval | None:

@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
-from bench.datasets import Question
-from bench.judge import Judge, Marked, judge_table, mark, require_model
+from bench.datasets import Conversation, Question
+from bench.judge import Judge, Marked, answer_and_judge, judge_table, mark, require_model
+from bench.run_magma import Memory
 from memory.errors import LlmNotConfigured, StoreRefused, StoreUnavailable, UnusableModelOutput
 from memory.settings import LlmProvider, Settings, load_settings
+from tests.query.small_memory import Said, small_memory
 
 QUESTION = Question("Who bought the boat?", "4", ("D1:3",), answer="a fisherman {answer}")
 ADVERSARIAL = Question("Which submarine?", "5", ("D1:1",))
@@ -38,11 +40,18 @@ def serving(model: Model) -> Iterator[Model]:
             model.asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
             message = {"role": "assistant", "content": model.says() if model.status == 200 else ""}
             answer = {"id": "1", "object": "chat.completion", "created": 1, "model": "m"}
+            if model.asked[-1].get("stream"):
+                piece = answer | {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": message}]}
+                self._send("text/event-stream", f"data: {json.dumps(piece)}\n\ndata: [DONE]\n\n".encode())
+                return
             body = json.dumps(
                 answer | {"choices": [{"index": 0, "finish_reason": "stop", "message": message}]}
             ).encode()
+            self._send("application/json", body)
+
+        def _send(self, content_type: str, body: bytes) -> None:
             self.send_response(model.status)
-            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Type", content_type)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)
@@ -126,3 +135,32 @@ def test_means_are_over_questions_and_the_answerable_ones_stand_apart() -> None:
 def test_without_a_model_one_sentence_says_what_to_set() -> None:
     with pytest.raises(LlmNotConfigured, match="MAGMA_OPENAI_BASE_URL"):
         require_model(load_settings())
+
+
+@pytest.mark.stack
+async def test_answers_come_from_the_memory_and_only_the_judge_sees_the_gold(settings: Settings, tenant: str) -> None:
+    gold = "a welder from Setubal"
+    question = Question("Who bought the boat?", "4", ("b",), answer=gold)
+    async with small_memory(settings, tenant) as memory:
+        await memory.write(
+            Said("a", "2024-03-02T10:00:00+00:00", "Ines", "My sister sold the boat."),
+            Said("b", "2024-03-02T10:01:00+00:00", "Tom", "And a fisherman bought the boat?"),
+        )
+        with serving(Model("A welder <ref:b>", '{"score": 0.6, "reasoning": "the town is missing"}')) as model:
+            asking = settings.model_copy(
+                update={
+                    "llm_provider": LlmProvider.OPENAI,
+                    "llm_model": "m",
+                    "openai_base_url": model.settings.openai_base_url,
+                }
+            )
+            memories = [Memory(Conversation("talk", (question,)), tenant)]
+            table = await answer_and_judge(asking, memory.retriever, memories, 500)
+    answering, judging = (asked["messages"] for asked in model.asked)
+    assert "a fisherman bought the boat" in str(answering)
+    assert gold not in str(answering)
+    assert gold in str(judging)
+    assert (table.overall.judge, table.overall.n, table.model) == (0.6, 1, "m")
+    # one word of one against three; the citation is no word of the answer
+    assert table.overall.f1 == 0.5
+    assert "<ref:" not in str(judging)
