@@ -1,8 +1,9 @@
 """One event as a context shows it (arXiv 2601.03236, eq. 7).
 
-    <t:2023-05-08T13:56:00+00:00> Caroline: I went there yesterday. [event date: 7 May 2023] <ref:D1:3>
+    <t:2023-05-08T13:56Z> Caroline: I went there yesterday. [event date: 7 May 2023] <ref:D1:3>
 
-The time in front is the message's, with the offset its producer gave; the event date is what the message talks about.
+The time in front is the message's (ISO 8601, to the minute where there are no seconds) with the offset its producer
+gave; the event date is what the message talks about. Every token of a header is one less for what was said.
 """
 
 import re
@@ -38,8 +39,8 @@ def block(node: EventNode, *, superseded_by: str = "", most_tokens: int | None =
     text = _LOOKALIKE.sub("‹", node.text)
     if most_tokens is not None:
         text = f"{clip_tokens(text, most_tokens)} [cut]"
-    at = from_us(node.occurred_us, node.offset_minutes).isoformat()
-    parts = [f"<t:{at}> {node.speaker or node.agent}: {text}"]
+    at = from_us(node.occurred_us, node.offset_minutes)
+    parts = [f"<t:{_moment(at)}> {node.speaker or node.agent}: {text}"]
     if node.dates:
         shown = dict.fromkeys(show_span(span, node.offset_minutes) for span in node.dates)
         parts.append(f"[event date: {'; '.join(shown)}]")
@@ -47,6 +48,11 @@ def block(node: EventNode, *, superseded_by: str = "", most_tokens: int | None =
         parts.append(f"[superseded by {superseded_by}]")
     parts.append(f"<ref:{node.ref}>")
     return " ".join(parts)
+
+
+def _moment(at: datetime) -> str:
+    written = at.isoformat(timespec="minutes" if at.second == at.microsecond == 0 else "auto")
+    return written.removesuffix("+00:00") + "Z" if written.endswith("+00:00") else written
 
 
 def marker(count: int, first: EventNode, last: EventNode) -> str:

@@ -14,7 +14,10 @@ from query_api.ordering import arrange
 from query_api.ranking import Scored
 
 #: Part of the budget kept for markers when not everything fits.
-MARKER_SHARE = 0.1
+MARKER_SHARE = 0.05
+#: Events that markers may speak of: the best so many, and twice as many as are shown. What ranks lower was found and is
+#: not missed: a marker for it would tell nothing and take the room of an event.
+_WORTH_A_MARKER = 50
 #: Part of the budget that one event may take; a longer text is cut and says so.
 BLOCK_SHARE = 0.5
 #: Tokens of a block that are not its text: times, names, dates, ref.
@@ -52,7 +55,9 @@ def synthesize(
     `superseded`: id → ref of the newer event. Nothing found gives an empty context of 0 tokens.
     """
     blocks, cut = _fill(scored, budget_tokens, superseded or {})
-    order = arrange(scored, intent, causes=causes, names=names)
+    worth = max(_WORTH_A_MARKER, 2 * len(blocks))
+    told = [item for place, item in enumerate(scored) if place < worth or item.candidate.node.id in blocks]
+    order = arrange(told, intent, causes=causes, names=names)
     kept = [item.candidate.node.id for item in scored if item.candidate.node.id in blocks]
     gaps = _gaps(order, blocks)
     lines, markers = _assemble(order, blocks, gaps), sorted(gaps, key=lambda at: (gaps[at][0], -at))

@@ -2,6 +2,7 @@
 
 import io
 import re
+from datetime import datetime
 from pathlib import Path
 
 import orjson
@@ -32,7 +33,8 @@ def test_quoted_blocks_of_a_context_are_true() -> None:
     assert blocks
     for at, who, text, ident in blocks:
         event = INCIDENT[ident]
-        assert (at, who, text) == (event["occurred_at"], event.get("speaker", event["agent"]), event["text"])
+        assert datetime.fromisoformat(at) == datetime.fromisoformat(event["occurred_at"])
+        assert (who, text) == (event.get("speaker", event["agent"]), event["text"])
 
 
 def test_the_number_of_events_named_is_the_number_there_is() -> None:

@@ -44,7 +44,7 @@ async def test_yesterday_is_resolved_in_its_block_and_blocks_stand_in_time_order
     assert max(result.intent, key=lambda name: result.intent[name]) == "WHEN"
     lines = [line for line in result.context.splitlines() if line.startswith("<t:")]
     assert (
-        "<t:2023-10-20T10:01:00+02:00> Caroline: I went to the LGBTQ support group yesterday. "
+        "<t:2023-10-20T10:01+02:00> Caroline: I went to the LGBTQ support group yesterday. "
         "[event date: 19 October 2023] <ref:D1:2>"
     ) in lines
     shown = [line.split("<ref:")[1].rstrip(">") for line in lines]
