@@ -23,6 +23,7 @@ COMMANDS = {
     "check": "check",
     "dlq": "dlq",
     "replay": "replay",
+    "tune": "tune",
 }
 
 
