@@ -23,6 +23,7 @@ COMMANDS = {
     "check": "check",
     "dlq": "dlq",
     "replay": "replay",
+    "bench": "bench",
     "tune": "tune",
 }
 
@@ -31,7 +32,8 @@ def build_app(wanted: str | None = None) -> typer.Typer:
     """Make the command line with all commands, or with the wanted one alone when there is one of that name."""
     app = typer.Typer(
         name="magma",
-        help="Agent memory as a streaming pipeline: Kafka in, a four-relation memory, answers with their path.",
+        help="Agent memory as a streaming pipeline: Kafka in, a four-relation memory, answers with their path. "
+        "Any command takes --debug: a traceback with an error.",
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,

@@ -1,0 +1,65 @@
+"""A memory to measure: the local stack, a worker that embeds as the measurement wants it, and events sent through."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from cli.ingest import Wait, wait_for
+from cli.options import settings_for
+from cli.output import note
+from cli.produce import produce
+from cli.progress import Progress
+from cli.readers import ReadItem
+from cli.workers import WorkerChild
+from deploy.local import LocalStack, StackPlan, stack_status
+from memory.settings import PREFIX, EmbeddingModel, Settings, load_settings
+from streams.admin import ensure_topics
+
+
+@dataclass(frozen=True, slots=True)
+class BenchStack:
+    """Settings of the measurement: topics, groups, collection and tenants of its own for each embedder."""
+
+    settings: Settings
+    worker: WorkerChild
+
+    def tenant(self, conversation: str) -> str:
+        """Give the tenant that remembers a conversation. The graph is shared, and its edges depend on the embedder."""
+        return f"bench-{self.settings.embedding_model.value}-{conversation}"
+
+
+@contextmanager
+def bench_stack(data_dir: Path | None, embedding: EmbeddingModel | None) -> Iterator[BenchStack]:
+    """Use the local stack that runs, or start one for the time of the block: in `data_dir`, else in a temporary folder.
+
+    What a data directory holds already is not sent twice in effect: ingestion is idempotent.
+    """
+    given = settings_for(data_dir)
+    with ExitStack() as stack:
+        if not stack_status(given.data_dir).running:
+            folder = data_dir or Path(stack.enter_context(TemporaryDirectory(prefix="magma-bench-")))
+            stack.enter_context(LocalStack(folder, plan=StackPlan.beside(given)))
+            given = settings_for(folder)
+        model = embedding or given.embedding_model
+        own = {
+            "embedding_model": model.value,
+            "milvus_collection": f"{given.milvus_collection}_bench_{model.value.replace('-', '_')}",
+            "topic_prefix": f"{given.topic_prefix}bench-{model.value}.",
+        }
+        settings = load_settings(data_dir=given.data_dir, **own)
+        environment = {f"{PREFIX}{name.upper()}": value for name, value in own.items()}
+        worker = WorkerChild(settings, Wait.CONSOLIDATED.stages, environment)
+        stack.callback(worker.stop)
+        yield BenchStack(settings, worker)
+
+
+async def remember(stack: BenchStack, items: Iterable[ReadItem]) -> int:
+    """Send events through Kafka and wait until all of them are consolidated; give how many distinct ones there are."""
+    await ensure_topics(stack.settings)
+    with Progress("sent") as progress:
+        produced = await produce(stack.settings, items, progress=progress)
+    if produced.rejected:
+        note(f"{produced.rejected} turns are not valid events, the first: {produced.problems[0]}")
+    return await wait_for(stack.settings, produced, Wait.CONSOLIDATED, stack.worker)
