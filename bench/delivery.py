@@ -101,7 +101,7 @@ def plain(settings: Settings, meter: Meter) -> int:
     )
     topic = app.topic(Topic.MEMORY_EVENTS.name_in(settings), value_type=bytes, value_serializer="raw")
 
-    @app.agent(topic)
+    @app.agent(topic)  # type: ignore[untyped-decorator]  # Faust has no types for it
     async def take(stream: "faust.StreamT[bytes]") -> None:
         async for values in stream.take(BATCH, within=0.1):
             meter.batch(values)

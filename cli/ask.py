@@ -4,12 +4,14 @@ from datetime import datetime
 from typing import Annotated
 
 import typer
+from pydantic import ValidationError
 
 from cli.loop import run
 from cli.opened import open_stores, the_tenant
 from cli.options import DataDir, JsonFlag, TenantOption, settings_for
 from cli.output import emit
 from cli.render import render_answer
+from memory.errors import NotFound
 from memory.settings import Settings
 from query_api.engine import Retriever
 from query_api.models import QueryRequest, QueryResult
@@ -33,15 +35,19 @@ def ask(
     Example: magma ask "why did the deploy fail" --tenant acme --explain
     """
     settings = settings_for(data_dir)
-    request = QueryRequest(
-        question=question,
-        session=session,
-        agent=agent,
-        as_of=_moment(as_of),
-        budget_tokens=budget or settings.context_budget_tokens,
-        top_k=top_k,
-        explain=explain,
-    )
+    try:
+        request = QueryRequest(
+            question=question,
+            session=session,
+            agent=agent,
+            as_of=_moment(as_of),
+            budget_tokens=budget or settings.context_budget_tokens,
+            top_k=top_k,
+            explain=explain,
+        )
+    except ValidationError as error:
+        problems = "; ".join(f"{item['loc'][0]}: {item['msg']}" for item in error.errors())
+        raise typer.BadParameter(problems) from error
     result = run(ask_memory(settings, tenant, request, answer=answer))
     emit(json_mode, result, lambda: render_answer(result, explain=explain))
 
@@ -56,7 +62,12 @@ async def ask_memory(settings: Settings, tenant: str | None, request: QueryReque
 
             async with Answerer.open(settings) as answerer:
                 return await answerer.answer(retriever, bound, request)
-        return await retriever.query(bound, request)
+        result = await retriever.query(bound, request)
+        if not result.events and bound not in await stores.graph.tenants():
+            raise NotFound(
+                f"there are no events of tenant {bound!r}", hint="`magma ingest FILE --tenant …` brings some"
+            )
+        return result
 
 
 def _moment(text: str | None) -> datetime | None:
@@ -67,5 +78,6 @@ def _moment(text: str | None) -> datetime | None:
     except ValueError as error:
         raise typer.BadParameter(f"{text!r} is not an ISO 8601 time") from error
     if moment.tzinfo is None:
-        raise typer.BadParameter(f"{text!r} has no UTC offset; write for example {text}+00:00")
+        example = moment.isoformat() + "+00:00"
+        raise typer.BadParameter(f"{text!r} has no UTC offset; write for example {example}")
     return moment

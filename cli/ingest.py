@@ -17,7 +17,7 @@ from cli.produce import Produced, produce
 from cli.progress import Progress
 from cli.readers import Format, ReadItem, read_events
 from cli.waiting import wait_until_stored
-from cli.workers import WorkerChild, workers_for
+from cli.workers import WorkerChild, running_stages, workers_for
 from memory.embedding import make_encoder
 from memory.graph import Graph, Mark
 from memory.settings import Settings
@@ -47,6 +47,7 @@ class IngestReport(BaseModel):
 
     accepted: int
     rejected: int
+    conflicts: int
     durable: int | None
     seconds: float
     events_per_s: float
@@ -58,7 +59,10 @@ def ingest(
     tenant: Annotated[str | None, typer.Option("--tenant", help="Tenant of all events of these files.")] = None,
     format_: Annotated[Format, typer.Option("--format", help="What the files hold.")] = Format.AUTO,
     rate: Annotated[float | None, typer.Option("--rate", min=0.001, help="Most events a second.")] = None,
-    wait: Annotated[Wait | None, typer.Option("--wait", help="Return when durable (default) or consolidated.")] = None,
+    wait: Annotated[
+        Wait | None,
+        typer.Option("--wait", help="Wait until durable (--wait alone) or consolidated."),
+    ] = None,
     json_mode: JsonFlag = False,
     data_dir: DataDir = None,
 ) -> None:
@@ -69,19 +73,22 @@ def ingest(
     settings = settings_for(data_dir)
     for name in files:
         if name != "-" and not Path(name).is_file():
-            raise typer.BadParameter(f"there is no file {name}")
+            raise typer.BadParameter(f"{name} is a folder" if Path(name).is_dir() else f"there is no file {name}")
     with ExitStack() as stack:
         child = stack.enter_context(workers_for(settings, wait.stages)) if wait else None
         started = time.monotonic()
         produced, durable = run(ingest_files(settings, files, tenant, format_, rate, wait, child))
         seconds = time.monotonic() - started
     for problem in produced.problems[:TOLD_PROBLEMS]:
-        note(f"not a valid event, dead-lettered by intake: {problem}")
+        note(f"dead-lettered: {problem}")
     if len(produced.problems) > TOLD_PROBLEMS:
         note(f"and {len(produced.problems) - TOLD_PROBLEMS} more")
+    if wait is None and settings.stack_file.exists() and not {Stage.INTAKE, Stage.INGEST} <= running_stages(settings):
+        note("no worker of the local stack takes these events yet: `magma worker intake ingest …`, or use --wait")
     report = IngestReport(
         accepted=produced.accepted,
         rejected=produced.rejected,
+        conflicts=produced.conflicts,
         durable=durable,
         seconds=round(seconds, 3),
         events_per_s=round(produced.accepted / seconds, 1),

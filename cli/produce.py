@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from cli.readers import ReadItem
-from memory.events import content_id, derive_id
+from memory.events import content_digest, content_id, derive_id
 from memory.records import Outgoing, session_key
 from memory.settings import Settings
 from streams.clients import MAX_RECORD_BYTES
@@ -20,12 +20,14 @@ BATCH_BYTES = 8 * 1024 * 1024
 
 @dataclass(slots=True)
 class Produced:
-    """What was sent. `ids`: stored ids of the valid events by tenant, in the file's order, each once."""
+    """What was sent. `ids`: by tenant the stored ids of the valid events, in the file's order, and what
+    each says (its digest). `conflicts`: events whose id another event of the files has; the first stays."""
 
     accepted: int = 0
     rejected: int = 0
     problems: list[str] = field(default_factory=list)
-    ids: dict[str, dict[str, None]] = field(default_factory=dict)
+    conflicts: int = 0
+    ids: dict[str, dict[str, str]] = field(default_factory=dict)
 
     @property
     def distinct(self) -> int:
@@ -92,4 +94,7 @@ def _account(produced: Produced, item: ReadItem) -> None:
         stored = content_id(event, str(event.sequence))
     else:  # readers give every event an id, so that a second ingest of the same file is recognised
         raise AssertionError(f"line {item.line}: the reader gave an event without an id")
-    produced.ids.setdefault(event.tenant, {})[stored] = None
+    digest = content_digest(event)
+    if produced.ids.setdefault(event.tenant, {}).setdefault(stored, digest) != digest:
+        produced.conflicts += 1
+        produced.problems.append(f"line {item.line}: the id {event.id!r} is taken by another event, which stays")

@@ -74,9 +74,13 @@ class WorkerChild:
         """Raise `StackProblem` with the end of its log when the worker has stopped."""
         status = self._child.exit_status()
         if status is not None:
-            raise StackProblem(
-                f"the worker stopped with status {status}: {self._child.last_words()}", hint=f"see {self._child.log}"
-            )
+            raise StackProblem(f"the worker stopped with status {status}: {self._why()}", hint=f"see {self._child.log}")
+
+    def _why(self) -> str:
+        """Give the line in which the worker said why it stops; its last words when it said nothing."""
+        lines = self._child.log.read_text(errors="replace").splitlines()[-200:]
+        told = [line.partition(" CRITICAL ")[2] for line in lines if " CRITICAL " in line]
+        return told[-1].strip() if told else self._child.last_words()
 
     def stop(self) -> None:
         """End the worker by its own id: SIGTERM, then SIGKILL after a grace period."""

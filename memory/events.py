@@ -11,7 +11,16 @@ from enum import StrEnum
 from typing import Annotated, Any, Self
 
 import orjson
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic import (
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from memory.dates import DateSpan
 from memory.errors import MalformedEvent, OversizeEvent
@@ -25,6 +34,8 @@ MAX_TEXT_BYTES = 65_000
 MAX_EVENT_BYTES = 1_000_000
 #: Bound on serialised `attributes`, in bytes.
 MAX_ATTRIBUTES_BYTES = 200_000
+#: Bounds on `occurred_at`, UTC: what every store, calendar and display can hold at any UTC offset.
+EARLIEST, LATEST = datetime(1900, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
 #: Bound on `caused_by` and `entities`.
 MAX_REFS = 64
 
@@ -75,6 +86,13 @@ class AgentEvent(BaseModel):
     attributes: dict[str, Any] = Field(default_factory=dict)
     trace: Annotated[str, StringConstraints(max_length=256)] | None = None
     derived_from: Annotated[tuple[Name, ...], Field(max_length=MAX_REFS)] = ()
+
+    @field_validator("occurred_at")
+    @classmethod
+    def _representable(cls, occurred_at: datetime) -> datetime:
+        if not EARLIEST <= occurred_at < LATEST:
+            raise ValueError("occurred_at is not between the years 1900 and 2200 in UTC")
+        return occurred_at
 
     @model_validator(mode="after")
     def _bounded(self) -> Self:

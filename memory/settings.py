@@ -5,6 +5,7 @@ Precedence: arguments, environment, `magma.toml` in the working folder, the runn
 """
 
 import os
+from difflib import get_close_matches
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
@@ -138,7 +139,9 @@ def load_settings(**given: Any) -> Settings:
         if name.startswith(PREFIX) and name.removeprefix(PREFIX).lower() not in Settings.model_fields
     )
     if unknown:
-        raise BadSetting(f"unknown setting in the environment: {', '.join(unknown)}", hint="see `magma config show`")
+        near = get_close_matches(unknown[0].removeprefix(PREFIX).lower(), Settings.model_fields, 1)
+        hint = f"did you mean {PREFIX}{near[0].upper()}?" if near else "docs/settings.md lists all settings"
+        raise BadSetting(f"unknown setting in the environment: {', '.join(unknown)}", hint=hint)
     try:
         return Settings(**given)
     except ValidationError as error:

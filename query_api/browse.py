@@ -28,6 +28,9 @@ Limit = Annotated[int, Query(ge=1, le=MAX_PAGE, description="most items of the p
 After = Annotated[str | None, Query(max_length=256, description="`next` of the page before")]
 Ident = Annotated[str, Path(max_length=256)]
 
+#: Answers show refs to people; addresses take ids.
+STORED_ID = "give the stored id: `events[].id` of an answer, not its ref"
+
 
 class _View(BaseModel):
     model_config = ConfigDict(frozen=True)
@@ -119,7 +122,7 @@ def browse(opened: Callable[[], Opened]) -> APIRouter:
         """Give one event."""
         found = await graph(tenant).events([event_id])
         if event_id not in found:
-            raise NotFound(f"there is no event {event_id}")
+            raise NotFound(f"there is no event {event_id}", hint=STORED_ID)
         return EventView.of(found[event_id])
 
     @router.get("/events/{event_id}/neighbours")
@@ -127,7 +130,7 @@ def browse(opened: Callable[[], Opened]) -> APIRouter:
         """Give every edge of one event, over all four relations."""
         reader = graph(tenant)
         if event_id not in await reader.events([event_id]):
-            raise NotFound(f"there is no event {event_id}")
+            raise NotFound(f"there is no event {event_id}", hint=STORED_ID)
         around = await reader.neighbours([event_id], hub_limit=NEIGHBOUR_HUB_LIMIT)
         return NeighboursView(
             id=event_id,

@@ -20,9 +20,9 @@ _SKIP_BYTES = 1_000_000
 def read_jsonl(stream: BinaryIO, tenant: str | None = None) -> Generator[ReadItem]:
     """Yield one item for each line that is not blank.
 
-    `tenant` fills or replaces the tenant of every valid event. An event without an id gets one from its content and
-    its occurrence number among equal contents of the file: ingesting the file again changes nothing, and two equal
-    lines stay two events.
+    `tenant` fills or replaces the tenant of every line that is a JSON object. An event without an id gets one from
+    its content and its occurrence number among equal contents of the file: ingesting the file again changes nothing,
+    and two equal lines stay two events.
     """
     with closing(_Occurrences()) as occurrences:
         for number, line in _lines(stream):
@@ -33,6 +33,7 @@ def read_jsonl(stream: BinaryIO, tenant: str | None = None) -> Generator[ReadIte
 
 
 def _item(number: int, line: bytes, tenant: str | None, occurrences: "_Occurrences") -> ReadItem:
+    raw = line
     try:
         if tenant is None:
             event = decode_event(line)
@@ -41,6 +42,8 @@ def _item(number: int, line: bytes, tenant: str | None, occurrences: "_Occurrenc
             given = orjson.loads(line)
         else:
             given = _with_tenant(line, tenant)
+            # also when the event is bad: its dead letter must say what is wrong with it, and be mendable
+            raw = orjson.dumps(given) if isinstance(given, dict) else line
             event = validate_event(given)
         if event.id is None:
             given["id"] = occurrences.name(event)
@@ -49,7 +52,7 @@ def _item(number: int, line: bytes, tenant: str | None, occurrences: "_Occurrenc
         if len(raw) > MAX_EVENT_BYTES:
             raise OversizeEvent(f"the record is {len(raw)} bytes, the bound is {MAX_EVENT_BYTES}")
     except Poison as error:
-        return ReadItem(number, line, None, str(error))
+        return ReadItem(number, raw, None, str(error))
     return ReadItem(number, raw, event)
 
 

@@ -72,6 +72,11 @@ def bring_up(data_dir: Path, ports: Mapping[Service, int] | None = None) -> Stac
     state = _await_ready(data_dir, plan)
     # The supervisor has just had an answer of each server that it started; one found running is asked now.
     services = asyncio.run(_look(data_dir, state, ask_own=not started))
+    while not all(service.ready for service in services):
+        if time.monotonic() - began > START_TIMEOUT_S:
+            late = ", ".join(f"{service.name} ({service.note})" for service in services if not service.ready)
+            raise StackProblem(f"the local stack runs, but not all of it answers: {late}", hint="see `magma status`")
+        services = asyncio.run(_look(data_dir, state))
     seconds = round(time.monotonic() - began, 2)
     return StackReport(
         running=state is not None, data_dir=data_dir, services=services, started=started, seconds=seconds, note=note

@@ -1,5 +1,6 @@
 """Whatever goes wrong is one sentence on stderr and an honest exit status; never a traceback."""
 
+import socket
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,8 @@ def one_sentence(err: str) -> str:
         ["ask"],
         ["ask", "why", "--no-such-option"],
         ["ask", "why", "--top-k", "0"],
+        ["ask", ""],
+        ["ask", "why " * 2_000],
         ["ask", "why", "--as-of", "2026-03-03T08:00:00"],
         ["ask", "why", "--as-of", "yesterday"],
         ["ingest"],
@@ -47,6 +50,17 @@ def test_wrong_use_is_status_2_and_says_what(arguments: list[str]) -> None:
     assert said.out == ""
     assert "Error" in said.err
     assert "Traceback" not in said.err
+
+
+def test_the_example_of_a_time_is_one_that_is_taken() -> None:
+    said = NOWHERE("ask", "why", "--as-of", "2026-03-03", status=2)
+    assert "2026-03-03T00:00:00+00:00" in "".join(said.err.split())
+
+
+def test_serving_on_a_port_that_is_taken_is_one_sentence() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        said = NOWHERE("serve", "--port", str(taken.getsockname()[1]), status=1)
+    assert "choose another with --port" in one_sentence(said.err)
 
 
 @pytest.mark.parametrize(
