@@ -2,6 +2,7 @@
 
 import logging
 import signal
+import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from typing import Any
@@ -12,7 +13,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import Response, StreamingResponse
 
 import memory
-from memory.errors import LlmNotConfigured, MagmaError, Misconfigured
+from memory.errors import BadSetting, LlmNotConfigured, MagmaError, Misconfigured
 from memory.settings import Settings
 from query_api.access import Tenant, check_bind
 from query_api.answer import Answerer, Delta
@@ -86,6 +87,8 @@ def make_app(settings: Settings, policy: Policy | None = None) -> FastAPI:
         summary="Questions to an agent memory: a compact context, and the path that led to it.",
         lifespan=lifespan,
         responses=PROBLEM_RESPONSES,
+        docs_url=None,  # both pages load their scripts from elsewhere
+        redoc_url=None,
     )
     app.state.fatal = None
     install(app)
@@ -182,6 +185,7 @@ def serve(settings: Settings, *, host: str | None = None, port: int | None = Non
     """
     host = settings.serve_host if host is None else host
     check_bind(host)
+    _check_free(host, settings.serve_port if port is None else port)
     app = make_app(settings)
     config = uvicorn.Config(
         app,
@@ -202,6 +206,20 @@ def serve(settings: Settings, *, host: str | None = None, port: int | None = Non
         uvicorn.Server(config).run()
     if isinstance(app.state.fatal, Misconfigured):
         raise app.state.fatal
+
+
+def _check_free(host: str, port: int) -> None:
+    """Raise `BadSetting` for a port that another process listens on: before anything is loaded, in a sentence."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise BadSetting(
+                f"cannot listen on {host} port {port}: {error.strerror}",
+                hint="choose another with --port",
+            ) from error
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from typing import Any
 
 from aiokafka import TopicPartition
 
+from deploy.local import die_with_parent
 from deploy.local.ports import free_port
 from memory.records import Outgoing, Record
 from memory.settings import Settings
@@ -84,7 +85,10 @@ class WorkerProcess:
         values = {name: getattr(kafka, name) for name in shared} | {"worker_http_port": self.port, **given}
         self._errors = (ledger.folder / f"worker-{self.port}.log").open("wb")
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.streams.worker_main", str(ledger.folder), *stages],
+            [
+                *(sys.executable, "-I", "-S", die_with_parent.__file__, str(os.getpid())),
+                *(sys.executable, "-m", "tests.streams.worker_main", str(ledger.folder), *stages),
+            ],
             cwd=ROOT,
             env=os.environ | {f"MAGMA_{name.upper()}": str(value) for name, value in values.items()},
             stdin=subprocess.DEVNULL,
