@@ -59,7 +59,7 @@ def synthesize(
     told = [item for place, item in enumerate(scored) if place < worth or item.candidate.node.id in blocks]
     order = arrange(told, intent, causes=causes, names=names)
     kept = [item.candidate.node.id for item in scored if item.candidate.node.id in blocks]
-    gaps = _gaps(order, blocks)
+    gaps = _affordable(_gaps(order, blocks), budget_tokens - sum(count_many(list(blocks.values()))) - len(blocks))
     lines, markers = _assemble(order, blocks, gaps), sorted(gaps, key=lambda at: (gaps[at][0], -at))
     tokens = count_tokens("\n".join(lines))
     # joined text can count a few tokens more than its parts: markers go first, then the least salient block
@@ -130,6 +130,18 @@ def _gaps(order: Sequence[Scored], blocks: Mapping[str, str]) -> dict[int, tuple
             gaps[position] = (len(run), marker(len(run), nodes[0], nodes[-1]))
         run, begun = [], True
     return gaps
+
+
+def _affordable(gaps: Mapping[int, tuple[int, str]], room: int) -> dict[int, tuple[int, str]]:
+    """Keep the markers for the longest runs, as many as there is room for."""
+    places = sorted(gaps, key=lambda at: (-gaps[at][0], at))
+    kept: dict[int, tuple[int, str]] = {}
+    for place, size in zip(places, count_many([gaps[place][1] for place in places]), strict=True):
+        room -= size + 1
+        if room < 0:
+            break
+        kept[place] = gaps[place]
+    return kept
 
 
 def _assemble(order: Sequence[Scored], blocks: Mapping[str, str], gaps: Mapping[int, tuple[int, str]]) -> list[str]:

@@ -14,8 +14,9 @@ import importlib.util
 import os
 import re
 import tempfile
+import threading
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Protocol
 
@@ -26,6 +27,9 @@ _TABLE_NAME = "o200k_base"
 _TABLE_URL = f"https://openaipublic.blob.core.windows.net/encodings/{_TABLE_NAME}.tiktoken"
 #: Texts up to this length are remembered, so that a context that is filled block by block counts each block once.
 _REMEMBERED_CHARS = 2_000
+_REMEMBERED_TEXTS = 32_768
+_memory: dict[str, int] = {}
+_memory_lock = threading.Lock()
 
 _LETTERS = re.compile(r"[a-z]+")
 _OTHER = re.compile(r"[ \t]{2,}|[^a-z \t\r]")
@@ -115,22 +119,26 @@ class EstimateCounter:
 
 def count_tokens(text: str) -> int:
     """Give the number of tokens of a text; the counter's name is `counter().name`."""
-    return _remembered(text) if len(text) <= _REMEMBERED_CHARS else counter().count([text])[0]
+    return count_many([text])[0]
 
 
 def count_many(texts: Sequence[str]) -> list[int]:
-    """Give the number of tokens of each text, in one go: several times as fast as one by one."""
-    return counter().count(texts) if texts else []
+    """Give the number of tokens of each text, in one go: several times as fast as one by one; short ones remembered."""
+    with _memory_lock:
+        found = {text: count for text in texts if (count := _memory.get(text)) is not None}
+    missing = [text for text in dict.fromkeys(texts) if text not in found]
+    if missing:
+        found.update(zip(missing, counter().count(missing), strict=True))
+        with _memory_lock:
+            _memory.update((text, found[text]) for text in missing if len(text) <= _REMEMBERED_CHARS)
+            while len(_memory) > _REMEMBERED_TEXTS:
+                del _memory[next(iter(_memory))]  # the oldest: dicts keep the order of insertion
+    return [found[text] for text in texts]
 
 
 def clip_tokens(text: str, limit: int) -> str:
     """Give the longest beginning of a text that is at most `limit` tokens (not negative)."""
     return counter().clip(text, limit) if limit > 0 else ""
-
-
-@lru_cache(maxsize=8_192)
-def _remembered(text: str) -> int:
-    return counter().count([text])[0]
 
 
 @cache

@@ -22,10 +22,10 @@ PROSE = "The payments service failed at 14:05 because its certificate had expire
 def fresh_choice() -> Iterator[None]:
     """Forget which counter was chosen, before and after."""
     counting.counter.cache_clear()
-    counting._remembered.cache_clear()
+    counting._memory.clear()
     yield
     counting.counter.cache_clear()
-    counting._remembered.cache_clear()
+    counting._memory.clear()
 
 
 def test_a_real_tokenizer_counts() -> None:
