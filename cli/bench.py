@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from bench.datasets import Dataset
-from bench.environment import environment
+from bench.environment import Environment, environment
 from bench.fitting import Fit, resolve
 from bench.judge import require_model
 from bench.locomo import CATEGORIES, read_questions
@@ -125,20 +125,21 @@ def _run(wanted: _Wanted, dataset: Dataset, items: Items) -> Report:
     fit = resolve(wanted.fit, len(dataset.conversations))
     if wanted.judge:
         require_model(settings_for(wanted.data_dir))
+    begun = environment()  # the commit that is measured, not one that is made meanwhile
     with bench_stack(wanted.data_dir, wanted.embedding) as stack:
         run(remember(stack, items(stack)))
         tenants = {conversation.id: stack.tenant(conversation.id) for conversation in dataset.conversations}
         settings = stack.settings
         judge = settings if wanted.judge else None
         plan = Plan(dataset, systems, tenants, fit, settings.context_budget_tokens, judge, wanted.refit)
-        return run(_measured(wanted, settings, plan))
+        return run(_measured(wanted, settings, plan, begun))
 
 
-async def _measured(wanted: _Wanted, settings: Settings, plan: Plan) -> Report:
+async def _measured(wanted: _Wanted, settings: Settings, plan: Plan, begun: Environment) -> Report:
     async with open_stores(settings) as stores:
         measured = await measure(stores.graph, stores.vectors, stores.encoder, plan, _bar)
         return make_report(
-            plan.dataset, measured, data=wanted.data.name, embedding=stores.encoder.name, environment=environment()
+            plan.dataset, measured, data=wanted.data.name, embedding=stores.encoder.name, environment=begun
         )
 
 
