@@ -20,10 +20,14 @@ _SPREADS = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """`runs`: consecutive events, ids in order; `ways`: for each neighbour the hops from the nearest hit to it."""
+    """`runs`: consecutive events, ids in order; `ways`: for each neighbour the hops from the nearest hit to it;
+
+    `nodes`: the neighbours.
+    """
 
     runs: tuple[tuple[str, ...], ...] = ()
     ways: Mapping[str, tuple[Hop, ...]] = field(default_factory=dict)
+    nodes: Mapping[str, EventNode] = field(default_factory=dict)
 
 
 def strong_hits(words: Mapping[str, float], cosines: Mapping[str, float]) -> list[str]:
@@ -62,7 +66,7 @@ def beside(hits: Sequence[str], windows: Mapping[str, Window], nodes: Mapping[st
                 way = (*way, Hop(source, target, EdgeType.NEXT, forward, origin=Origin.RULE))
                 if target not in ways or len(way) < len(ways[target]):
                     ways[target] = way
-    return Beside(tuple(runs), ways)
+    return Beside(tuple(runs), ways, {id_: nodes[id_] for id_ in ways})
 
 
 def _inside(ids: Sequence[str], session: str, nodes: Mapping[str, EventNode]) -> list[str]:

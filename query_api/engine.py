@@ -29,7 +29,7 @@ from query_api.router import Route, Router, RuleRouter, name_candidates
 from query_api.searches import Found, Scope, Searches
 from query_api.sizes import Sizes
 from query_api.stopwatch import Stopwatch
-from query_api.surroundings import MemorySurroundings, Vector, rounded
+from query_api.surroundings import COSINE_DECIMALS, MemorySurroundings, Vector, rounded
 from query_api.synthesis import Context, synthesize
 from query_api.traversal import Walk, walk
 from query_api.views import explained, result_view
@@ -176,17 +176,20 @@ class Retriever:
             return Beside()
         hits = strong_hits(found.words, {hit.id: rounded(hit.score) for hit in found.pool.hits})
         windows = await graph.window(hits, REACH, REACH)
-        events = await self._remembered.events(graph, [*windows, *around(windows)])
-        return beside(hits, windows, {id_: known.node for id_, known in events.items()})
+        known = found.events
+        read = await self._remembered.events(graph, [id_ for id_ in around(windows) if id_ not in known])
+        return beside(hits, windows, {id_: one.node for events in (known, read) for id_, one in events.items()})
 
     async def _contents(
         self, graph: GraphReader, vectors: VectorReader, found: Found, walked: Walk, near: Beside
     ) -> tuple[dict[str, EventNode], dict[str, Vector]]:
+        nodes = {**near.nodes, **{id_: known.node for id_, known in found.events.items()}}
         ids = sorted({*found.events, *walked.visits, *near.ways})
         async with asyncio.TaskGroup() as group:
-            events = group.create_task(self._remembered.events(graph, ids))
+            read = group.create_task(self._remembered.events(graph, [id_ for id_ in ids if id_ not in nodes]))
             stored = group.create_task(self._remembered.vectors(vectors, ids))
-        return {id_: known.node for id_, known in events.result().items()}, stored.result()
+        nodes.update((id_, known.node) for id_, known in read.result().items())
+        return {id_: nodes[id_] for id_ in ids if id_ in nodes}, stored.result()
 
     async def _route(
         self, graph: GraphReader, request: QueryRequest, watch: Stopwatch
@@ -254,7 +257,8 @@ def _cosines(evidence: Evidence) -> dict[str, float]:
         return {}
     ids = sorted(evidence.vectors)
     rows = np.stack([evidence.vectors[id_] for id_ in ids]).astype(np.float64)
-    return {id_: rounded(value) for id_, value in zip(ids, rows @ evidence.vector.astype(np.float64), strict=True)}
+    cosines = np.round(rows @ evidence.vector.astype(np.float64), COSINE_DECIMALS) + 0.0
+    return dict(zip(ids, cosines.tolist(), strict=True))
 
 
 def _admitted(node: EventNode, request: QueryRequest, route: Route, hard: bool) -> bool:

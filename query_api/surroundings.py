@@ -24,12 +24,13 @@ Vector = NDArray[np.float32]
 
 #: The least an entity's rarity can be: even who is in every event joins them a little.
 LEAST_RARITY = 0.01
-_DECIMALS = 6
+#: Decimals that two servers, or a server and this process, agree on.
+COSINE_DECIMALS = 6
 
 
 def rounded(value: float) -> float:
     """Round a score so that two servers, or a server and this process, agree on it."""
-    return round(float(value), _DECIMALS) + 0.0
+    return round(float(value), COSINE_DECIMALS) + 0.0
 
 
 def rarity(events_of_entity: int, events_stored: int) -> float:
@@ -118,7 +119,7 @@ class MemorySurroundings:
         """No event outside the pool is nearer than the last one in it, when the pool was drawn from all events."""
         if self._session is not None or self._agent is not None or not self._pool.hits:
             return 1.0
-        return rounded(self._pool.hits[-1].score) + 10.0**-_DECIMALS
+        return rounded(self._pool.hits[-1].score) + 10.0**-COSINE_DECIMALS
 
     def _hop(self, edge: NeighbourEdge) -> Hop:
         strength = edge.strength * rarity(edge.via_events, self._stored) if edge.via else edge.strength

@@ -7,7 +7,7 @@ events left out between two that stand becomes one marker. The context never has
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from memory.text import count_many, count_tokens
+from memory.text import count_lines, count_many, count_tokens
 from query_api.blocks import block, marker
 from query_api.intents import Intent
 from query_api.ordering import arrange
@@ -61,7 +61,7 @@ def synthesize(
     kept = [item.candidate.node.id for item in scored if item.candidate.node.id in blocks]
     gaps = _affordable(_gaps(order, blocks), budget_tokens - sum(count_many(list(blocks.values()))) - len(blocks))
     lines, markers = _assemble(order, blocks, gaps), sorted(gaps, key=lambda at: (gaps[at][0], -at))
-    tokens = count_tokens("\n".join(lines))
+    tokens = count_lines(lines)
     # joined text can count a few tokens more than its parts: markers go first, then the least salient block
     while tokens > budget_tokens and (markers or kept):
         if markers:
@@ -70,7 +70,7 @@ def synthesize(
         else:
             del blocks[kept.pop()]
         lines = _assemble(order, blocks, gaps)
-        tokens = count_tokens("\n".join(lines))
+        tokens = count_lines(lines)
     shown = tuple(item.candidate.node.id for item in order if item.candidate.node.id in blocks)
     return Context("\n".join(lines), tokens, shown, tuple(id_ for id_ in shown if id_ in cut), len(scored) - len(shown))
 

@@ -39,6 +39,8 @@ class Counter(Protocol):
     """Counts the tokens of texts."""
 
     name: str
+    #: Whether no token reaches over a line break, so that a text counts what its lines count.
+    by_line: bool
 
     def count(self, texts: Sequence[str]) -> list[int]:
         """Give the number of tokens of each text."""
@@ -53,6 +55,7 @@ class LlamaCounter:
     """Counts with the LLaMA-2 tokenizer, from its file."""
 
     name = "llama-2"
+    by_line = True
 
     def __init__(self, file: Path) -> None:
         self._tokenizer = Tokenizer.from_file(str(file))
@@ -73,6 +76,7 @@ class TiktokenCounter:
     """Counts with `tiktoken`, whose table must be in its cache."""
 
     name = _TABLE_NAME
+    by_line = False
 
     def __init__(self) -> None:
         self._encoding = importlib.import_module("tiktoken").get_encoding(_TABLE_NAME)
@@ -95,6 +99,7 @@ class EstimateCounter:
     """
 
     name = "estimate"
+    by_line = False
 
     def count(self, texts: Sequence[str]) -> list[int]:
         """Give the estimated number of tokens of each text."""
@@ -134,6 +139,18 @@ def count_many(texts: Sequence[str]) -> list[int]:
             while len(_memory) > _REMEMBERED_TEXTS:
                 del _memory[next(iter(_memory))]  # the oldest: dicts keep the order of insertion
     return [found[text] for text in texts]
+
+
+def count_lines(lines: Sequence[str]) -> int:
+    """Give the number of tokens of lines joined by line breaks.
+
+    Where no token reaches over a line break, each line is counted once and remembered; else the whole is counted.
+    """
+    if not lines or not counter().by_line:
+        return count_tokens("\n".join(lines))
+    # a text begins with a mark of its own, which the first line has, even an empty one, and the others have not
+    first = count_tokens(lines[0]) if lines[0] else int(len(lines) > 1)
+    return first + sum(count_many([f"\n{line}" for line in lines[1:]])) - (len(lines) - 1)
 
 
 def clip_tokens(text: str, limit: int) -> str:

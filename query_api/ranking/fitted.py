@@ -63,8 +63,8 @@ class Measured:
 
     def best(self, count: int) -> list[int]:
         """Give the rows of the best by `base`, best first; equal ones by id."""
-        base = self.column("base")
-        return sorted(range(len(self.ids)), key=lambda row: (-base[row], self.ids[row]))[:count]
+        found: list[int] = np.lexsort((np.array(self.ids), -self.column("base")))[:count].tolist()
+        return found
 
 
 class FittedRanker:

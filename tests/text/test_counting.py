@@ -9,10 +9,10 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.text import clip_tokens, count_many, count_tokens, counting
+from memory.text import clip_tokens, count_lines, count_many, count_tokens, counting
 from memory.text.counting import EstimateCounter, LlamaCounter, llama_tokenizer_file
 
 PROSE = "The payments service failed at 14:05 because its certificate had expired; Ada renewed it. "
@@ -106,3 +106,9 @@ def test_tiktoken_counts_only_when_its_table_is_already_there(
         assert count_tokens("abc") == 3
         assert clip_tokens("aé", 2) == "a"
         assert clip_tokens("aé", 3) == "aé"
+
+
+@settings(deadline=None)
+@given(st.lists(st.text(max_size=30), max_size=8))
+def test_lines_count_what_their_text_counts(lines: list[str]) -> None:
+    assert count_lines(lines) == counting.counter().count(["\n".join(lines)])[0]
