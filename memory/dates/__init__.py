@@ -8,7 +8,8 @@ from datetime import datetime
 
 from memory.dates.clock import FAR_FUTURE_US, FAR_PAST_US, Clock
 from memory.dates.english import English
-from memory.dates.grammar import Found, Grammar, Languages
+from memory.dates.grammar import Grammar, Languages, Sort
+from memory.dates.questions import reaching, window_of
 from memory.dates.spans import DateSpan, Precision
 
 __all__ = [
@@ -36,9 +37,11 @@ def find_dates(text: str, reference: datetime, *, language: str = "en") -> list[
     clock = Clock.at(reference)
     spans = []
     for found in LANGUAGES.get(language).find(text, clock):
+        if found.sort is Sort.HOURS:
+            continue
         span = clock.span(text[found.start : found.end], found.local)
         if found.opens > 0 and found.inclusive:
-            span = _reaching(span, clock)
+            span = reaching(span, clock)
         spans.append(span)
     return spans
 
@@ -47,39 +50,10 @@ def question_window(question: str, reference: datetime, *, language: str = "en")
     """Give the window of time that a question asks about, None when it names no date.
 
     "before X" and "until X" reach back to `FAR_PAST_US` (1900), "after X" reaches to `FAR_FUTURE_US` (2200), "since X"
-    to the end of the reference's day. Several phrases give the window from the first to the last of them. Raises as
-    `find_dates` does.
+    to the end of the reference's day. Beside its day a time stays in it: "on 4 March after 14:00" ends with that day.
+    "after midnight on 4 March" starts at 00:00 of that day, "until midnight on 4 March" ends with it; a time left open
+    without a day ("after midnight", "before 9:00") gives no window. Several phrases give the window from the first to
+    the last of them. Raises as `find_dates` does.
     """
     clock = Clock.at(reference)
-    windows = [_window(question, found, clock) for found in LANGUAGES.get(language).find(question, clock)]
-    if not windows:
-        return None
-    if len(windows) == 1:
-        return windows[0]
-    lower = [window for window in windows if window.end_us == FAR_FUTURE_US]
-    upper = [window for window in windows if window.start_us == FAR_PAST_US]
-    if len(windows) == 2 and lower and upper and lower[0].start_us < upper[0].end_us:
-        # "after March and before May": both must hold
-        start, end = lower[0].start_us, upper[0].end_us
-    else:
-        start, end = min(window.start_us for window in windows), max(window.end_us for window in windows)
-    coarsest = max((window.precision for window in windows), key=list(Precision).index)
-    return DateSpan("; ".join(window.phrase for window in windows), start, end, coarsest)
-
-
-def _window(text: str, found: Found, clock: Clock) -> DateSpan:
-    span = clock.span(text[found.start : found.end], found.local)
-    if found.opens > 0:
-        if found.inclusive:
-            return _reaching(span, clock)
-        return DateSpan(span.phrase, span.end_us, FAR_FUTURE_US, span.precision)
-    if found.opens < 0:
-        end = span.end_us if found.inclusive else span.start_us
-        return DateSpan(span.phrase, FAR_PAST_US, end, span.precision)
-    return span
-
-
-def _reaching(span: DateSpan, clock: Clock) -> DateSpan:
-    """Stretch a span to the end of the reference's day."""
-    today = clock.end_of_day_us
-    return DateSpan(span.phrase, span.start_us, max(span.end_us, today), span.precision)
+    return window_of(question, LANGUAGES.get(language).find(question, clock), clock)

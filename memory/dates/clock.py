@@ -78,7 +78,7 @@ class Clock:
         return self._us(midnight(self.today) + timedelta(days=1))
 
     def _us(self, wall: datetime) -> int:
-        return (wall.replace(tzinfo=UTC) - self.offset - _EPOCH) // _MICROSECOND
+        return (wall.replace(tzinfo=UTC) - _EPOCH - self.offset) // _MICROSECOND
 
 
 def midnight(day: date) -> datetime:

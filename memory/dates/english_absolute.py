@@ -1,6 +1,5 @@
-"""English phrases that name a date by themselves: "8 May 2023", "2023-05-08", "summer 2022", "in 2021", "14:05"."""
+"""English phrases that name a date by themselves: "8 May 2023", "2023-05-08", "summer 2022", "in 2021"."""
 
-import re
 from datetime import date, datetime, timedelta
 
 from memory.dates import clock as cal
@@ -28,10 +27,6 @@ from memory.dates.spans import Precision
 _AMBIGUOUS = frozenset({"may", "march", "april", "june", "august"})
 _LOWER_AMBIGUOUS = ("may", "march", "mar", "dec", "sep", "jan")
 
-TIME = (
-    rf"(?:(?P<hour>[01]?[0-9]|2[0-3]):(?P<minute>[0-5][0-9])(?::(?P<second>[0-5][0-9]))?(?:{SP}?(?P<half>[ap]\.?m\b\.?))?"
-    rf"|(?P<hour12>1[0-2]|0?[1-9]){SP}?(?P<half12>[ap]\.?m\b\.?)|(?P<named>noon|midnight))"
-)
 _ISO = (
     r"(?P<y>[0-9]{4})(?P<sep>[-/])(?P<m>[0-9]{2})(?P=sep)(?P<d>[0-9]{2})"
     r"(?:(?:T|[ ])(?P<H>[0-9]{2}):(?P<M>[0-9]{2})(?::(?P<S>[0-9]{2})(?:[.,][0-9]{1,9})?)?"
@@ -163,30 +158,6 @@ def _feast(hit: Hit) -> Local | None:
     return cal.day(this_year if this_year >= today else this_year.replace(year=today.year + 1))
 
 
-def clock_time(match: re.Match[str]) -> tuple[int, int, Precision] | None:
-    """Give hour, minute and precision of a time of day that `TIME` matched; None when there is no such time."""
-    if match["named"]:
-        return (12 if match["named"].lower() == "noon" else 0, 0, Precision.HOUR)
-    half = (match["half"] or match["half12"] or "").lower()
-    hour, minute = int(match["hour"] or match["hour12"]), int(match["minute"] or 0)
-    if half:
-        if not 1 <= hour <= 12:
-            return None
-        hour = hour % 12 + (12 if half.startswith("p") else 0)
-    return hour, minute, Precision.MINUTE if match["minute"] else Precision.HOUR
-
-
-def at_time(day: datetime, time: tuple[int, int, Precision]) -> Local:
-    """Give the minute or hour of a day."""
-    at = day.replace(hour=time[0], minute=time[1], second=0, microsecond=0)
-    return cal.minute(at) if time[2] is Precision.MINUTE else cal.hour(at)
-
-
-def _time_today(hit: Hit) -> Local | None:
-    time = clock_time(hit.match)
-    return at_time(hit.clock.now, time) if time else None
-
-
 _LEAD = (
     r"(?P<lead>in|since|until|till|by|during|before|after|from|early|mid|late|around|throughout"
     r"|end of|start of|beginning of)"
@@ -265,5 +236,4 @@ RULES: tuple[Rule, ...] = (
         _month_range,
     ),
     rule(MONTH_WORDS, rf"{_LEAD}(?:{SP}|-)(?P<core>{FULL_MONTH})(?P<year>(?!))?(?![ ][0-9])", _bare_month),
-    rule(frozenset({":", "am", "pm", "m", "noon", "midnight"}), rf"(?:at{SP})?{TIME}(?![:.][0-9])", _time_today),
 )

@@ -2,15 +2,17 @@
 
 import re
 from dataclasses import replace
-from datetime import timedelta
+from datetime import MAXYEAR, timedelta
 
 from dateutil.relativedelta import relativedelta
 
 from memory.dates import clock as cal
-from memory.dates.clock import Local
+from memory.dates.clock import Clock, Local
+from memory.dates.english_recurrences import without_recurrences
 from memory.dates.english_relative import delta, part_of
+from memory.dates.english_times import is_midnight, join_times
 from memory.dates.english_words import COUNT, FULL_WEEKDAY, SP, number, weekday_number
-from memory.dates.grammar import Found
+from memory.dates.grammar import Found, Sort
 from memory.dates.spans import Precision
 
 #: Longest run of words in front of a phrase that can belong to it, in characters.
@@ -18,7 +20,6 @@ _REACH = 48
 
 _BETWEEN = re.compile(rf"{SP}?(?:to|and|until|till|through|-|\u2013|\u2014){SP}?(?:the{SP})?", re.IGNORECASE)
 _FROM = re.compile(rf"\b(?:from|between){SP}(?:the{SP})?$", re.IGNORECASE)
-_AT = re.compile(rf",?{SP}(?:at{SP}|around{SP}|on{SP}|in{SP}the{SP})?|,?{SP}?", re.IGNORECASE)
 _PART = re.compile(rf"{SP}(?:in{SP}the{SP}|at{SP})?(?P<part>morning|afternoon|evening|night)\b", re.IGNORECASE)
 _EDGE = re.compile(
     rf"\b(?:(?P<early>early|(?:at{SP})?(?:the{SP})?(?:start|beginning){SP}of|first{SP}part{SP}of)"
@@ -43,14 +44,14 @@ _OPEN = re.compile(
     rf"{SP}(?:the{SP})?$",
     re.IGNORECASE,
 )
+_NAMED = re.compile(r"noon|midnight", re.IGNORECASE)
 _TIMES = frozenset({Precision.MINUTE, Precision.HOUR})
-_TIME_TAIL = re.compile(r"(?:at\s)?(?:noon|midnight|[0-9]{1,2}(?::[0-9]{2})?)", re.IGNORECASE)
 
 
-def link(text: str, atoms: list[Found]) -> list[Found]:
+def link(text: str, atoms: list[Found], clock: Clock) -> list[Found]:
     """Join the phrases, which stand in order and do not overlap; the result does not overlap either."""
     joined: list[Found] = []
-    for found in _times(text, _time_ranges(text, atoms)):
+    for found in without_recurrences(text, join_times(text, atoms, clock)):
         before = max(0, found.start - _REACH)
         grown = found
         try:
@@ -77,46 +78,7 @@ def link(text: str, atoms: list[Found]) -> list[Found]:
             joined.append(Found(start, grown.end, Local(first.local.start, grown.local.end, grown.local.precision)))
         else:
             joined.append(_opened(text, before, grown))
-    return joined
-
-
-def _time_ranges(text: str, atoms: list[Found]) -> list[Found]:
-    """Join "between 14:00 and 15:30" before either end meets the day beside it."""
-    joined: list[Found] = []
-    for found in atoms:
-        if joined and _is_time(text, joined[-1]) and _is_time(text, found) and _range(text, joined[-1], found):
-            first = joined.pop()
-            local = Local(first.local.start, found.local.end, found.local.precision)
-            joined.append(Found(first.start, found.end, local))
-        else:
-            joined.append(found)
-    return joined
-
-
-def _is_time(text: str, found: Found) -> bool:
-    return found.local.precision in _TIMES and _TIME_TAIL.match(text, found.start, found.end) is not None
-
-
-def _times(text: str, atoms: list[Found]) -> list[Found]:
-    """Join a day with the time of day beside it, on either side."""
-    joined: list[Found] = []
-    for found in atoms:
-        if joined and _AT.fullmatch(text, joined[-1].end, found.start):
-            both = _day_and_time(text, joined[-1], found) or _day_and_time(text, found, joined[-1])
-            if both is not None:
-                start = joined.pop().start
-                joined.append(Found(start, found.end, both))
-                continue
-        joined.append(found)
-    return joined
-
-
-def _day_and_time(text: str, day: Found, time: Found) -> Local | None:
-    whole = day.local.precision is Precision.DAY and day.local.end - day.local.start <= timedelta(days=1)
-    if not whole or not _is_time(text, time):
-        return None
-    shift = cal.midnight(day.local.start.date()) - cal.midnight(time.local.start.date())
-    return Local(time.local.start + shift, time.local.end + shift, time.local.precision)
+    return [replace(found, sort=Sort.HOURS) if _any_day(text, found) else found for found in joined]
 
 
 def _part(text: str, found: Found) -> Found:
@@ -242,4 +204,15 @@ def _opened(text: str, before: int, found: Found) -> Found:
         return found
     if match["since"] or match["after"]:
         return replace(found, opens=1, inclusive=bool(match["since"]))
+    if is_midnight(text, found) and found.sort is Sort.DATE:
+        # "until midnight on 4 March" is the midnight that ends the day, "after" is the one that starts it
+        local, length = found.local, timedelta(days=1)
+        if local.end.year < MAXYEAR:
+            found = replace(found, local=Local(local.start + length, local.end + length, local.precision))
     return replace(found, opens=-1, inclusive=bool(match["until"]))
+
+
+def _any_day(text: str, found: Found) -> bool:
+    """Say that "after midnight", "before noon" and "until midnight" are of any day while none is named."""
+    open_day = found.sort is Sort.TIME and found.opens != 0 and not (found.opens > 0 and found.inclusive)
+    return open_day and _NAMED.fullmatch(text, found.start, found.end) is not None

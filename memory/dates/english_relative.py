@@ -2,7 +2,8 @@
 
 Rules for what speakers leave open (documented, tested): "last Friday" is the nearest one before the reference day,
 "this Friday" the nearest on or after it, "next Friday" the nearest after it; "last/this/next week, weekend, month,
-year" are the calendar's; a bare "Friday" or "in March" lies in the past unless the words before it speak of the future;
+year" are the calendar's; "in March" lies in the past unless the words before it speak of the future (a bare "Friday":
+see `english_weekdays`);
 "two weeks ago" is the seven days around that day, "two months ago" that calendar month; "a few days ago" is two to five
 days back, with the precision of the next coarser unit.
 """
@@ -47,7 +48,7 @@ _WHICH = (
     r"(?P<which>this(?:[ ](?:coming|past))?|(?:earlier|later)[ ]this|last|previous|past|next|coming|upcoming|current)"
 )
 _WHICH_WORDS = frozenset({"this", "last", "previous", "past", "next", "coming", "upcoming", "current"})
-_OF_DAY = r"(?P<part>morning|afternoon|evening|night)\b"
+OF_DAY = r"(?P<part>morning|afternoon|evening|night)\b"
 
 
 def unit_at(clock: Clock, unit: str, steps: int) -> Local | None:
@@ -111,11 +112,6 @@ def _which_weekday(hit: Hit) -> Local | None:
         day = cal.day(cal.weekday_near(today, weekday, after=_SIGN[which] > 0))
     else:
         day = cal.day(today + timedelta(days=(weekday - today.weekday()) % 7))
-    return part_of(day, hit["part"]) if hit["part"] else day
-
-
-def _weekday(hit: Hit) -> Local | None:
-    day = cal.day(cal.weekday_near(hit.clock.today, weekday_number(hit["weekday"]), after=hit.future))
     return part_of(day, hit["part"]) if hit["part"] else day
 
 
@@ -255,24 +251,19 @@ RULES: tuple[Rule, ...] = (
     rule(
         frozenset({"yesterday", "today", "tonight", "tomorrow"}),
         rf"(?P<word>(?:the{SP})?day{SP}(?:before{SP}yesterday|after{SP}tomorrow)|yesterday|today|tonight|tomorrow)"
-        rf"(?:{SP}{_OF_DAY})?",
+        rf"(?:{SP}{OF_DAY})?",
         _named_day,
     ),
-    rule(PART_WORDS, rf"(?P<which>last|this|next){SP}{_OF_DAY}", _day_part),
+    rule(PART_WORDS, rf"(?P<which>last|this|next){SP}{OF_DAY}", _day_part),
     rule(UNIT_WORDS, rf"(?:the{SP})?{_WHICH}{SP}{_ONE_UNIT}", _which_unit, needs=_WHICH_WORDS),
     rule(
         WEEKDAY_WORDS,
-        rf"(?:on{SP})?(?:the{SP})?{_WHICH}{SP}(?:week(?:['\u2019]s)?{SP})?{FULL_WEEKDAY}(?:{SP}{_OF_DAY})?",
+        rf"(?:on{SP})?(?:the{SP})?{_WHICH}{SP}(?:week(?:['\u2019]s)?{SP})?{FULL_WEEKDAY}(?:{SP}{OF_DAY})?",
         _which_weekday,
         needs=_WHICH_WORDS,
     ),
     rule(MONTH_WORDS, rf"{_WHICH}{SP}{FULL_MONTH}(?![ ][0-9])", _which_period, needs=_WHICH_WORDS),
     rule(SEASON_WORDS, rf"(?:the{SP})?{_WHICH}{SP}{SEASON}", _which_period, needs=_WHICH_WORDS),
-    rule(
-        WEEKDAY_WORDS,
-        rf"(?<!every )(?<!each )(?:on{SP})?{FULL_WEEKDAY}(?:{SP}{_OF_DAY})?(?!['\u2019]?s\b)",
-        _weekday,
-    ),
     rule(
         frozenset({"ago"}),
         rf"(?:(?:about|around|almost|nearly|over){SP})?{COUNT}{SP}{UNIT}{SP}ago",

@@ -3,8 +3,10 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 from memory.dates.clock import Clock, Local
+from memory.dates.grammar import Sort
 
 #: How far back, in characters, the words before a phrase may say that the future is meant.
 _TENSE_REACH = 70
@@ -41,26 +43,33 @@ class Hit:
         return _FUTURE.search(self.before) is not None
 
 
+Meaning = Local | Literal[Sort.UNDATED] | None
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A pattern and the meaning of a match (None: not a date).
+    """A pattern and the meaning of a match.
 
-    It is only tried on a text that has one of `triggers` and one of `needs`.
+    None is no phrase of time: shorter phrases in its place may still be one. `Sort.UNDATED` is a phrase of time without
+    a date: what stands in its place is none either. The rule is only tried on a text that has one of `triggers` and one
+    of `needs`; `sort` is what its intervals are.
     """
 
     triggers: frozenset[str]
     needs: frozenset[str]
     pattern: re.Pattern[str]
-    resolve: Callable[[Hit], Local | None]
+    resolve: Callable[[Hit], Meaning]
+    sort: Sort
 
 
 def rule(
     triggers: frozenset[str],
     pattern: str,
-    resolve: Callable[[Hit], Local | None],
+    resolve: Callable[[Hit], Meaning],
     *,
     needs: frozenset[str] | None = None,
+    sort: Sort = Sort.DATE,
 ) -> Rule:
     """Compile a rule: whole words only, any case."""
     compiled = re.compile(rf"(?<![\w/-])(?:{pattern})(?!\w)", re.IGNORECASE)
-    return Rule(triggers, needs or triggers, compiled, resolve)
+    return Rule(triggers, needs or triggers, compiled, resolve, sort)

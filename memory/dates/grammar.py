@@ -2,9 +2,24 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
 from typing import Protocol
 
 from memory.dates.clock import Clock, Local
+
+
+class Sort(Enum):
+    """What a phrase of time names by itself.
+
+    `DATE`: its own interval. `TIME`: a time of day; its day was not said but taken from the reference. `HOURS`:
+    times only when there is a day ("between 9 and 10", "after midnight"). `UNDATED`: no date at all ("every
+    Friday"); a grammar does not give it out.
+    """
+
+    DATE = "date"
+    TIME = "time"
+    HOURS = "hours"
+    UNDATED = "undated"
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +28,7 @@ class Found:
 
     `yearless`: a day and month whose year was not said but taken from the reference. `opens`: the words in front open
     the phrase to the past ("before", "until": -1) or to the future ("after", "since": 1); 0 when they do not.
-    `inclusive`: the phrase itself belongs to the opened window ("until", "since").
+    `inclusive`: the phrase itself belongs to the opened window ("until", "since"). `sort`: whether it names a day.
     """
 
     start: int
@@ -22,6 +37,7 @@ class Found:
     yearless: bool = False
     opens: int = 0
     inclusive: bool = False
+    sort: Sort = Sort.DATE
 
 
 class Grammar(Protocol):

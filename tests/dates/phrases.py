@@ -177,6 +177,41 @@ within the next hour | 2023-06-09 19:30 | 2023-06-09 20:30 | hour
 between 8 May and 3 June 2021 | 2021-05-08 | 2021-06-04 | day
 between 8 December and 3 June 2021 | 2020-12-08 | 2021-06-04 | day
 next Halloween | 2023-10-31 | | day
+8 May 2023 between 9:00 and 10:00 | 2023-05-08 09:00 | 2023-05-08 10:01 | minute
+between 9:00 and 10:00 on 8 May 2023 | 2023-05-08 09:00 | 2023-05-08 10:01 | minute
+8 May 2023, 9:00-10:00 | 2023-05-08 09:00 | 2023-05-08 10:01 | minute
+2023-05-08 from 9:00 to 10:00 | 2023-05-08 09:00 | 2023-05-08 10:01 | minute
+from 9 to 11 am on 8 May 2023 | 2023-05-08 09:00 | 2023-05-08 11:01 | hour
+from 2 to 4 pm on 8 May 2023 | 2023-05-08 14:00 | 2023-05-08 16:01 | hour
+from 11 to 2 pm yesterday | 2023-06-08 11:00 | 2023-06-08 14:01 | hour
+yesterday between 9 and 10 | 2023-06-08 09:00 | 2023-06-08 10:01 | hour
+yesterday from 9 to 5 | 2023-06-08 09:00 | 2023-06-08 17:01 | hour
+yesterday from 9-11am | 2023-06-08 09:00 | 2023-06-08 11:01 | hour
+between 22:00 and 02:00 on 8 May 2023 | 2023-05-08 22:00 | 2023-05-09 02:01 | minute
+from noon to midnight on 8 May 2023 | 2023-05-08 12:00 | 2023-05-09 00:01 | hour
+last night between 1:00 and 2:00 | 2023-06-09 01:00 | 2023-06-09 02:01 | minute
+last night after midnight | 2023-06-09 00:00 | 2023-06-09 06:00 | hour
+yesterday after 14:00 | 2023-06-08 14:00 | 2023-06-09 00:00 | minute
+yesterday before noon | 2023-06-08 00:00 | 2023-06-08 12:00 | hour
+at 15:06 UTC | 2023-06-09 17:06 | | minute
+at 23:30 UTC on 8 May 2023 | 2023-05-09 01:30 | | minute
+from 9:00 to 10:00 UTC on 8 May 2023 | 2023-05-08 11:00 | 2023-05-08 12:01 | minute
+release calendar for Friday | 2023-06-09 | | day
+finish it by Friday | 2023-06-09 | | day
+the freeze lasts until Friday | 2023-06-09 | | day
+the ticket is for Monday | 2023-06-12 | | day
+Next release is on Monday | 2023-06-12 | | day
+I saw her on Friday | 2023-06-02 | | day
+on Wednesday we will go live | 2023-06-14 | | day
+on Wednesday I am going on a picnic | 2023-06-14 | | day
+by Wednesday it was fixed | 2023-06-07 | | day
+she waited until Wednesday | 2023-06-07 | | day
+four tickets carried over from Monday | 2023-06-05 | | day
+reviewed by Ana on Monday | 2023-06-05 | | day
+from Thursday to Sunday night | 2023-06-08 | 2023-06-12 00:00 | day
+it was down from Thursday to Sunday | 2023-06-01 | 2023-06-05 | day
+it was down from Friday to Monday | 2023-06-02 | 2023-06-06 | day
+we will freeze from Monday to Wednesday | 2023-06-12 | 2023-06-15 | day
 """
 
 NOT_MEANT = """
@@ -198,4 +233,19 @@ ten days of rain, three weeks of work, a week off
 the daily run, the nightly build, the weekly report
 the first week of the camp, the end of the world, on the 5th floor
 It was the best year of my week and a good day
+on Thursdays at 02:00 the sync runs, and it runs on Sundays at 03:00
+the backup runs at 02:00 every night, nightly at 02:00, or daily at 9
+each weekday, every single Friday, every other Tuesday, most Fridays, any Monday
+every Friday at 17:00 we meet; every Friday we meet at 17:00; we meet at 17:00 each Friday
+on Friday mornings, and on Tuesday and Thursday evenings
+every Monday and Wednesday, on Mondays, Wednesdays and Fridays at 9:00
+weekly on Monday at 10:00, every week on Thursday, the weekly Tuesday call
+on the first Monday of each month, each month on the 5th., every year in March
+twice a day at 9:00 and 17:00; always on Sunday; usually on Tuesday at 5pm
+Monday to Friday, Monday through Friday from 9 to 5
+only after midnight, before noon, until midnight
+on Friday
+Friday morning
+It will be on her table on Friday
+the count was between 9 and 10 in the end
 """.strip().splitlines()

@@ -67,6 +67,48 @@ def test_several_phrases_come_in_the_order_of_the_text_with_their_own_words() ->
     assert [span.phrase for span in find_dates(text, REFERENCE)] == ["Last week", "8 May 2023", "tomorrow at 5pm"]
 
 
+@pytest.mark.parametrize(
+    ("text", "phrases"),
+    [
+        ("The nightly job failed at 02:13", ["at 02:13"]),
+        ("At 02:13 the nightly job failed", ["At 02:13"]),
+        ("every Friday until 8 May 2023", ["8 May 2023"]),
+        ("daily at 9:00 since March", ["March"]),
+        ("I met her every Friday in May 2023", ["May 2023"]),
+        ("the daily standup on Monday was cancelled", ["on Monday"]),
+        ("yesterday it rose from 9 to 10 yesterday", ["yesterday", "yesterday"]),
+        ("8 May 2023 between 9 and 10 people came", ["8 May 2023"]),
+    ],
+)
+def test_what_stands_near_a_recurrence_or_a_count_keeps_its_own_date(text: str, phrases: list[str]) -> None:
+    assert [span.phrase for span in find_dates(text, REFERENCE)] == phrases
+
+
+@pytest.mark.parametrize("lead", ["for", "by", "until"])
+@pytest.mark.parametrize("days", range(7))
+def test_a_weekday_that_is_waited_for_is_today_or_the_coming_one(lead: str, days: int) -> None:
+    reference = datetime(2026, 3, 2 + days, 10, 0, tzinfo=UTC)
+    (span,) = find_dates(f"Release calendar {lead} Wednesday", reference)
+    assert span.start_us == _us(datetime(2026, 3, 4 if days <= 2 else 11, tzinfo=UTC))
+
+
+@pytest.mark.parametrize(
+    "text", ["We will go live on Wednesday", "on Wednesday we go live", "The release is on Wednesday"]
+)
+def test_a_weekday_to_come_said_on_that_weekday_is_today_until_the_evening(text: str) -> None:
+    (span,) = find_dates(text, datetime(2026, 3, 4, 10, 0, tzinfo=UTC))
+    assert span.start_us == _us(datetime(2026, 3, 4, tzinfo=UTC))
+    assert find_dates(text, datetime(2026, 3, 4, 21, 0, tzinfo=UTC)) == []
+
+
+@pytest.mark.parametrize("days", range(7))
+def test_a_range_of_weekdays_is_the_one_of_the_references_own_week(days: int) -> None:
+    reference = datetime(2026, 3, 2 + days, 10, 0, tzinfo=UTC)
+    (span,) = find_dates("Kim is on call from Thursday to Sunday night", reference)
+    start, end = datetime(2026, 3, 5, tzinfo=UTC), datetime(2026, 3, 9, tzinfo=UTC)
+    assert (span.start_us, span.end_us) == (_us(start), _us(end))
+
+
 def test_a_naive_reference_is_refused() -> None:
     with pytest.raises(ValueError, match="UTC offset"):
         find_dates("yesterday", REFERENCE.replace(tzinfo=None))
@@ -86,7 +128,9 @@ _VOCABULARY = """
 last next this week weekend month year before after of the a few couple two 3 in on since until
 between and to
 from May may 8 8th 2023 9999 0 31 February Sunday Sun night ago 14:05 5pm 2023-05-08 9999-12-31 0001-01-01
-summer 1990s , . - 99/99/99 yesterday tomorrow 99999999 years minutes hour decades end early mid late
+summer 1990s , . - 99/99/99
+every each daily Fridays Monday on at by for will was midnight noon UTC am 9 10 after before
+yesterday tomorrow 99999999 years minutes hour decades end early mid late
 """
 _WORDS = st.sampled_from(_VOCABULARY.split())
 
@@ -119,6 +163,11 @@ def test_no_text_raises_and_each_phrase_stands_in_it(text: str) -> None:
         "8 May 2023 ",
         "in the last 3 ",
         "on Friday, ",
+        "between 9 and 10 ",
+        "9:00-10:00 ",
+        "every Friday ",
+        "from Monday to ",
+        "at 9:00 UTC ",
         " ",
         "19-",
     ],
