@@ -61,7 +61,7 @@ async def test_a_neighbour_in_time_shares_in_the_score_of_what_matched() -> None
 async def test_a_cause_is_carried_by_what_it_explains_and_only_along_causes() -> None:
     causes = [("c2", "c1", EdgeType.CAUSES), ("c1", "a", EdgeType.CAUSES), ("a", "later", EdgeType.NEXT)]
     found = await ranked(World(causes, {}), {"a": 1.0}, words={"a": 10.0})
-    carried = 0.7 * 0.9 * DEFAULT.ranking.words
+    carried = DEFAULT.ranking.chain * 0.7 * 0.9 * DEFAULT.ranking.words
     assert found["c1"].terms[Term.CHAIN] == pytest.approx(carried)
     assert found["c2"].terms[Term.CHAIN] == pytest.approx(carried * 0.9)
     assert found["later"].terms[Term.CHAIN] == 0.0

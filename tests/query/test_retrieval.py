@@ -7,6 +7,7 @@ import pytest
 from memory.relations import EdgeType, Relation
 from memory.settings import Settings
 from memory.text import count_tokens
+from query_api.engine import Retriever
 from query_api.models import QueryRequest, QueryResult
 from query_api.reading import Degraded
 from tests.query.small_memory import Said, SmallMemory, small_memory
@@ -138,6 +139,43 @@ async def test_two_runs_give_the_same_result_byte_for_byte(memory: SmallMemory) 
         (await memory.retriever.query(memory.tenant, request)).model_dump_json(exclude={"timings_ms"}) for _ in range(2)
     ]
     assert one == two
+
+
+async def test_what_is_remembered_changes_no_byte_and_can_be_forgotten(memory: SmallMemory) -> None:
+    events, causes, alike = incident()
+    nodes = await memory.write(*events)
+    await memory.cause(*causes)
+    await memory.alike(*alike)
+    await memory.name(nodes)
+    request = QueryRequest(question="Why did checkout return errors?", explain=True)
+
+    async def asked(retriever: Retriever) -> str:
+        return (await retriever.query(memory.tenant, request)).model_dump_json(exclude={"timings_ms"})
+
+    warm = memory.retriever
+    for question in ("Which pod was evicted?", "What happened to table ledger_7?"):
+        await warm.query(memory.tenant, QueryRequest(question=question))
+    cold = await asked(Retriever(memory.graph, memory.vectors, memory.encoder))
+    assert await asked(warm) == cold
+    warm.forget(memory.tenant, frozenset({nodes[0].id}))
+    assert await asked(warm) == cold
+    warm.forget(memory.tenant)
+    assert await asked(warm) == cold
+
+
+async def test_an_explained_event_tells_its_features_and_what_each_relation_gives(memory: SmallMemory) -> None:
+    await memory.write(*talk())
+    request = QueryRequest(question="Who plays the violin?", explain=True)
+    result = await memory.retriever.query(memory.tenant, request)
+    first = result.events[0]
+    assert first.terms is not None
+    assert first.salience == pytest.approx(sum(first.terms.values()), abs=1e-5)
+    assert first.features is not None
+    assert first.features["bm_top"] == 1.0
+    assert first.relations is not None
+    assert set(first.relations) == set(Relation)
+    plain = await memory.retriever.query(memory.tenant, request.model_copy(update={"explain": False}))
+    assert plain.events[0].features is None
 
 
 async def test_a_hub_is_expanded_by_search_and_not_by_listing(memory: SmallMemory) -> None:
