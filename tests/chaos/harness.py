@@ -56,7 +56,7 @@ class Scenario:
     batch_max_events: int = 512
     limit_s: float = 900.0
     #: Nothing new in the stores for so long, with workers alive: what is missing then is lost.
-    still_s: float = 45.0
+    still_s: float = 90.0
 
 
 @dataclass
@@ -117,6 +117,7 @@ class Workers:
             **os.environ,
             "PYTHONPATH": str(ROOT),
             "MAGMA_KAFKA_BOOTSTRAP": settings.kafka_bootstrap,
+            "MAGMA_KAFKA_SESSION_TIMEOUT_MS": "6000",  # the dead are missed soon, on any broker
             "MAGMA_BATCH_MAX_EVENTS": str(scenario.batch_max_events),
         }
         worker = Child(Command(command, environment), self._logs / f"worker-{self._number}.log")
