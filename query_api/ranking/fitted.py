@@ -92,9 +92,10 @@ class FittedRanker:
         fitted = self._scores(measured)
         carried = policy.ranking.chain * evidence.route.intents.why * _carried(pool, fitted)
         by_id = {candidate.node.id: candidate for candidate in candidates}
+        parts = np.round(np.stack([fitted, carried]), _DECIMALS).tolist()
         scored = [
-            Scored(by_id[id_], round(own + chain, _DECIMALS), {Part.FITTED: own, Part.CHAIN: chain})
-            for id_, own, chain in zip(measured.ids, fitted.tolist(), carried.tolist(), strict=True)
+            Scored(by_id[id_], own + chain, {Part.FITTED: own, Part.CHAIN: chain})
+            for id_, own, chain in zip(measured.ids, *parts, strict=True)
         ]
         return sorted(scored, key=lambda item: (-item.salience, item.candidate.node.id))
 

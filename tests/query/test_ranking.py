@@ -51,7 +51,7 @@ async def ranked(
 
 async def test_a_neighbour_in_time_shares_in_the_score_of_what_matched() -> None:
     chain = [("a", "b", EdgeType.NEXT), ("b", "c", EdgeType.NEXT), ("c", "d", EdgeType.NEXT)]
-    found = await ranked(World(chain, {}), {"a": 1.0}, words={"a": 10.0}, intent=Intent.WHEN)
+    found = await ranked(World(chain, {}), {"a": 1.0}, words={"a": 10.0})
     base = DEFAULT.ranking.words
     assert found["b"].terms[Term.NEAR] == pytest.approx(DEFAULT.ranking.near * base)
     assert found["c"].terms[Term.NEAR] == pytest.approx(DEFAULT.ranking.near_two * base)
