@@ -37,12 +37,14 @@ async def create(settings: Settings, topic: str, *, partitions: int = 4, **confi
         await admin.close()
 
 
-async def keep_for_ever(settings: Settings, topic: str) -> None:
-    """End a topic's retention."""
+async def keep(settings: Settings, topic: str, *, retention_ms: int) -> None:
+    """Set how long a topic keeps its records; -1: for ever."""
     admin = AIOKafkaAdminClient(bootstrap_servers=settings.kafka_bootstrap)
     await admin.start()
     try:
-        await admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, topic, {"retention.ms": "-1"})])
+        await admin.alter_configs(
+            [ConfigResource(ConfigResourceType.TOPIC, topic, {"retention.ms": str(retention_ms)})]
+        )
     finally:
         await admin.close()
 
@@ -102,12 +104,13 @@ async def test_records_that_retention_took_do_not_stop_the_next_ones(
     kafka: Settings, ledger: Ledger, workers: WorkerProcess.Maker
 ) -> None:
     topic = STAGE.source.name_in(kafka)
-    await create(kafka, topic, retention_ms="500", segment_ms="200", file_delete_delay_ms="100")
+    await create(kafka, topic, segment_ms="200", file_delete_delay_ms="100")
     await send(kafka, numbered(0, 40))
     first = workers()
     await until(lambda: len(ledger.came()) == 40)
     assert first.terminate() < 10
     await send(kafka, numbered(40, 80))
+    await keep(kafka, topic, retention_ms=500)  # only now: nothing is taken from a worker that is slow to begin
 
     async def gone() -> bool:
         # a segment is rolled, and the old one taken, when something is written after its time
@@ -115,7 +118,7 @@ async def test_records_that_retention_took_do_not_stop_the_next_ones(
         return not {b"k1-00045", b"k2-00046"} & {record.value for record in await read(kafka, topic)}
 
     await until(gone, within_s=60)
-    await keep_for_ever(kafka, topic)  # what comes now must outlive a slow machine
+    await keep(kafka, topic, retention_ms=-1)  # what comes now must outlive a slow machine
     second = workers()
     await until(second.is_ready)
     await send(kafka, numbered(80, 120))
