@@ -11,7 +11,7 @@ from memory.vectors import Hit
 from query_api.remembered import Known
 
 #: Events asked for: enough to hold the best of frequent entities and most cosines that a walk needs.
-POOL_SIZE = 80
+POOL_SIZE = 60
 #: An entity with fewer events in the pool is asked for by a search of its own.
 ENOUGH = 1
 

@@ -22,7 +22,7 @@ _DAY_US = 86_400_000_000
 #: Most named entities that get a list of their own.
 MAX_NAMED = 3
 #: Events asked for by their words: they are ranked, not only fused.
-WORDS_SIZE = 120
+WORDS_SIZE = 80
 
 
 @dataclass(frozen=True, slots=True)

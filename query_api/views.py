@@ -1,6 +1,6 @@
 """From what a query found out to what it shows."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from memory.dates import DateSpan
@@ -71,9 +71,10 @@ def event_views(scored: Sequence[Scored], reading: Reading, explain: bool) -> li
     What the walk did not visit was found by a search, or stands beside such a hit: then its path leads from that hit.
     """
     views = []
+    cosines = {item.candidate.node.id: item.candidate.cosine for item in reading.scored}
     for item in scored:
         node = item.candidate.node
-        path = reading.walk.path(node.id) if node.id in reading.walk.visits else _way(node.id, reading)
+        path = reading.walk.path(node.id) if node.id in reading.walk.visits else _way(node.id, reading, cosines)
         views.append(
             ResultEvent(
                 **event_fields(node),
@@ -109,10 +110,9 @@ def explained(result: QueryResult, reading: Reading) -> QueryResult:
     return result.model_copy(update={"events": events})
 
 
-def _way(id_: str, reading: Reading) -> list[Arrival]:
+def _way(id_: str, reading: Reading, cosines: Mapping[str, float]) -> list[Arrival]:
     """Score the steps in time from a hit to an event beside it by eq. 5-6, as if the walk had taken them."""
     found: list[Arrival] = []
-    cosines = {candidate.node.id: candidate.cosine for candidate in reading.candidates}
     for hop in reading.beside.ways.get(id_, ()):
         cosine = cosines.get(hop.target, 0.0)
         phi, s = transition(reading.steering, reading.policy.walk, hop, cosine)

@@ -150,7 +150,16 @@ def read_wanted_columns() -> None:
         def narrowed() -> tuple[Any, Any]:
             segments, deleted = snapshot(self)
             names, filter_ = {*wanted, self._pk_name}, kwargs.get("expr") or ""
-            return tuple(Narrow(segment, names, filter_, sparse) for segment in segments), deleted
+            # a row's partition follows from its key, which is part of its id: no other partition has a newer version
+            within = kwargs.get("partition_names")
+            return (
+                tuple(
+                    Narrow(segment, names, filter_, sparse)
+                    for segment in segments
+                    if not within or segment.partition in within
+                ),
+                deleted,
+            )
 
         self._read_snapshot = narrowed
         try:
@@ -211,9 +220,9 @@ def main() -> None:
     # Before any thread starts, so that all inherit it: a signal that comes early waits for `sigwait`.
     signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
     data_dir, port = sys.argv[1], int(sys.argv[2])
-    prune_partitions()
     read_needed_columns()
     read_wanted_columns()
+    prune_partitions()
     one_at_a_time(Collection, LOCKED_OF_COLLECTION)
     one_at_a_time(MilvusLite, LOCKED_OF_DATABASE)
     database = MilvusLite(data_dir)

@@ -135,13 +135,13 @@ def _alone(rows: int) -> Ints:
 
 def _chain(nodes: Sequence[EventNode], runs: Iterable[Sequence[str]], row: Mapping[str, int]) -> Ints:
     """Follow the links of runs of ids up to `REACH` steps both ways, inside a session."""
+    links = {pair for run in runs for pair in pairwise(run)}
     following = np.full(len(nodes) + 1, -1, dtype=np.int64)  # the last one: what -1 leads to
     before = following.copy()
-    for run in runs:
-        for earlier, later in pairwise(run):
-            one, two = row.get(earlier), row.get(later)
-            if one is not None and two is not None and nodes[one].session == nodes[two].session:
-                following[one], before[two] = two, one
+    for earlier, later in sorted(links):
+        one, two = row.get(earlier), row.get(later)
+        if one is not None and two is not None and nodes[one].session == nodes[two].session:
+            following[one], before[two] = two, one
     chain = _alone(len(nodes))
     for step in range(1, REACH + 1):
         chain[:, REACH + step] = following[chain[:, REACH + step - 1]]
