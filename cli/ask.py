@@ -15,6 +15,7 @@ from memory.errors import NotFound
 from memory.settings import Settings
 from query_api.engine import Retriever
 from query_api.models import QueryRequest, QueryResult
+from query_api.routing import open_router
 
 
 def ask(
@@ -54,8 +55,8 @@ def ask(
 
 async def ask_memory(settings: Settings, tenant: str | None, request: QueryRequest, *, answer: bool) -> QueryResult:
     """Open the stores, ask, close them."""
-    async with open_stores(settings) as stores:
-        retriever = Retriever(stores.graph, stores.vectors, stores.encoder)
+    async with open_stores(settings) as stores, open_router(settings) as router:
+        retriever = Retriever(stores.graph, stores.vectors, stores.encoder, router=router)
         bound = await the_tenant(stores.graph, tenant)
         if answer:
             from query_api.answer import Answerer  # only this command needs a model's client

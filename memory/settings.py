@@ -44,6 +44,13 @@ class LlmProvider(StrEnum):
     OPENAI = "openai"
 
 
+class RouterName(StrEnum):
+    """Who understands questions: deterministic rules, or the configured model with the rules behind it."""
+
+    RULES = "rules"
+    LLM = "llm"
+
+
 class Settings(BaseSettings):
     """Settings of every Magma process. Units stand in the names."""
 
@@ -85,6 +92,13 @@ class Settings(BaseSettings):
     llm_provider: LlmProvider = Field(LlmProvider.RULES, description="who consolidates")
     llm_model: str = Field("gpt-4o-mini", description="model name for llm_provider=openai and for answers")
     llm_timeout_s: Annotated[float, Field(gt=0, le=600)] = Field(60.0, description="bound on one model call")
+
+    router: RouterName = Field(
+        RouterName.RULES, description="who reads a question's intent; `llm` asks llm_model and falls back to the rules"
+    )
+    router_timeout_s: Annotated[float, Field(gt=0, le=60)] = Field(
+        2.0, description="bound on the routing model's answer; then the rules route and `degraded` says so"
+    )
 
     batch_max_events: Annotated[int, Field(ge=1, le=1_000)] = Field(512, description="most events in one durable write")
     write_timeout_s: Annotated[float, Field(gt=0, le=600)] = Field(60.0, description="bound on one durable write")

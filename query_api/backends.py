@@ -17,6 +17,7 @@ from memory.vectors import Vectors
 from query_api.answer import Answerer
 from query_api.engine import Retriever
 from query_api.policy import Policy
+from query_api.routing import open_router
 
 #: Longest wait for a store's answer to "are you there", in seconds.
 PING_TIMEOUT_S = 2.0
@@ -124,7 +125,9 @@ class Backends:
             answerer = None
             with suppress(LlmNotConfigured):  # asked for an answer, the service then says so
                 answerer = await stack.enter_async_context(Answerer.open(settings))
-            retriever = Retriever(graph, vectors, encoder, self._policy, budget_tokens=settings.context_budget_tokens)
+            router = await stack.enter_async_context(open_router(settings))
+            budget = settings.context_budget_tokens
+            retriever = Retriever(graph, vectors, encoder, self._policy, router=router, budget_tokens=budget)
             yield Opened(graph, vectors, retriever, answerer)
 
 

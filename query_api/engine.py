@@ -152,7 +152,7 @@ class Retriever:
             ranker = self._rankers.of(policy)
             # ranking a few hundred events and counting their tokens is CPU work that would hold the loop up
             scored, context = await asyncio.to_thread(self._finish, request, candidates, evidence, policy, ranker)
-        degraded = _degraded(found, vector, walked, nodes, surroundings, context)
+        degraded = _degraded(route, found, vector, walked, nodes, surroundings, context)
         return Reading(
             route=route,
             reference=reference,
@@ -270,6 +270,7 @@ def _admitted(node: EventNode, request: QueryRequest, route: Route, hard: bool) 
 
 
 def _degraded(
+    route: Route,
     found: Found,
     vector: Vector | None,
     walked: Walk,
@@ -285,6 +286,7 @@ def _degraded(
         Degraded.HUBS_LEFT_OUT: around.hubs_left_out > 0,
         Degraded.CUT: bool(context.cut),
         Degraded.BUDGET: context.left_out > 0 and not context.shown,
+        Degraded.ROUTER_FELL_BACK: route.fell_back,
     }
     return tuple(name for name, present in signs.items() if present)
 

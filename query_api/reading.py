@@ -20,7 +20,7 @@ class Degraded(StrEnum):
     WINDOW_SOFT: the named time left too few events, so it only ranks. NO_VECTOR: the question has no vector, words
     alone searched. VECTORS_MISSING / NODES_MISSING: events are in one store and not in the other. HUBS_LEFT_OUT: more
     frequent entities were met than the policy expands. CUT: a text was too long for the budget. BUDGET: events were
-    found and not one fits.
+    found and not one fits. ROUTER_FELL_BACK: the model that should have read the question did not, the rules did.
     """
 
     WINDOW_SOFT = "window_soft"
@@ -30,6 +30,7 @@ class Degraded(StrEnum):
     HUBS_LEFT_OUT = "hubs_left_out"
     CUT = "text_cut"
     BUDGET = "budget_too_small"
+    ROUTER_FELL_BACK = "router_fell_back"
 
 
 @dataclass(frozen=True, slots=True)

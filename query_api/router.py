@@ -33,7 +33,8 @@ class Route:
     """What was understood of a question.
 
     `names`: normal forms of the entities it names and the memory knows; `keywords`: analysed for BM25;
-    `window`: the time it names, resolved against the reference; `cues`: what decided the intent, for the explanation.
+    `window`: the time it names, resolved against the reference; `cues`: what decided the intent, for the explanation;
+    `fell_back`: a model should have decided it and did not, so the rules did.
     """
 
     intents: IntentMix
@@ -42,6 +43,7 @@ class Route:
     window: DateSpan | None
     kind: AnswerKind
     cues: tuple[str, ...] = ()
+    fell_back: bool = False
 
 
 class Router(Protocol):
@@ -52,7 +54,7 @@ class Router(Protocol):
 
         `reference`: what "yesterday" is relative to; None when the memory is empty and the caller gave none, then no
         window is resolved. `known`: those of `name_candidates(question)` that are entities of the memory.
-        Raises `Retryable` when a model behind it does not answer.
+        A router with a model behind it that does not answer falls back to rules and says so in the route.
         """
         ...
 

@@ -13,6 +13,8 @@ from query_api.cues import AnswerKind
 SENTINEL = "Information not found"
 #: The prompt that answers are made with.
 ANSWER_PROMPT = "answer-1"
+#: The prompt that questions are routed with.
+ROUTE_PROMPT = "route-1"
 
 
 class Prompt(BaseModel):
@@ -38,3 +40,20 @@ def answer_prompt(version: str = ANSWER_PROMPT) -> Prompt:
     """Give the prompt of a version that comes with the package."""
     text = (files(__package__) / f"{version}.toml").read_text("utf-8")
     return Prompt.model_validate(tomllib.loads(text))
+
+
+class RoutePrompt(BaseModel):
+    """The prompt of the routing model. `user` has the place {question}."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    version: Annotated[str, Field(min_length=1)]
+    system: str
+    user: str
+
+
+@cache
+def route_prompt(version: str = ROUTE_PROMPT) -> RoutePrompt:
+    """Give the routing prompt of a version that comes with the package."""
+    text = (files(__package__) / f"{version}.toml").read_text("utf-8")
+    return RoutePrompt.model_validate(tomllib.loads(text))

@@ -11,7 +11,7 @@ from typing import Any
 
 @dataclass
 class Reply:
-    """One answer: `content` of the assistant, or a bare HTTP status."""
+    """One answer: `content` of the assistant, a bare HTTP status, or any other `document`."""
 
     content: str | None = None
     finish_reason: str = "stop"
@@ -19,8 +19,11 @@ class Reply:
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     delay: threading.Event | None = None
+    document: Any = None
 
-    def body(self) -> dict[str, Any]:
+    def body(self) -> Any:
+        if self.document is not None:
+            return self.document
         if self.status != 200:
             return {"error": {"message": "no", "type": "test"}}
         message = {"role": "assistant", "content": self.content, "refusal": self.refusal}
