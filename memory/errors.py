@@ -4,7 +4,9 @@
     ├── Retryable            the same work may succeed later: wait and try again, drop nothing
     │   ├── StoreUnavailable     a server does not answer, or answers that it cannot now
     │   ├── StoreConflict        a concurrent transaction won; run the whole transaction again
-    │   └── RateLimited          a provider asked for fewer calls
+    │   ├── RateLimited          a provider, or our own limit of calls to it, asks for fewer calls
+    │   ├── CircuitOpen          a provider failed too often; it is left alone for a while
+    │   └── BudgetSpent          a tenant has used up its tokens of the day; its work waits for the next one
     ├── Poison               this input will never succeed: dead letter, then go on
     │   ├── MalformedEvent       not JSON, or not an event
     │   ├── OversizeEvent        over a documented bound
@@ -23,6 +25,7 @@
 `code` is stable: it stands in problem documents, in `x-error-code` headers and in metrics.
 """
 
+from datetime import datetime
 from typing import ClassVar
 
 
@@ -44,9 +47,13 @@ class MagmaError(Exception):
 
 
 class Retryable(MagmaError):
-    """Raised when the same work may succeed later; never leads to a dead letter."""
+    """Raised when the same work may succeed later; never leads to a dead letter.
+
+    `retry_after_s`: seconds before which another attempt is useless, when that is known.
+    """
 
     code = "retryable"
+    retry_after_s: float | None = None
 
 
 class StoreUnavailable(Retryable):
@@ -69,6 +76,30 @@ class RateLimited(Retryable):
     def __init__(self, message: str, *, hint: str = "", retry_after_s: float | None = None) -> None:
         super().__init__(message, hint=hint)
         self.retry_after_s = retry_after_s
+
+
+class CircuitOpen(Retryable):
+    """Raised when a provider has failed so often that it is not asked for `retry_after_s` seconds."""
+
+    code = "circuit_open"
+
+    def __init__(self, message: str, *, hint: str = "", retry_after_s: float | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.retry_after_s = retry_after_s
+
+
+class BudgetSpent(Retryable):
+    """Raised when a tenant has used up its tokens of the UTC day; work for it is possible again at `resumes_at`.
+
+    It carries no `retry_after_s`: the budget may be raised at any time, and other tenants need not wait.
+    """
+
+    code = "budget_spent"
+
+    def __init__(self, message: str, *, tenant: str, resumes_at: datetime, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.tenant = tenant
+        self.resumes_at = resumes_at
 
 
 class Poison(MagmaError):
