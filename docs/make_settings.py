@@ -13,12 +13,16 @@ PAGE = Path(__file__).with_name("settings.md")
 def page() -> str:
     """Give the page."""
     rows = []
-    for name, field in Settings.model_fields.items():
+    # the addresses and models that everybody sets come before the parts on security and bounds
+    for name in sorted(Settings.model_fields, key=lambda name: name not in Settings.__annotations__):
+        field = Settings.model_fields[name]
         default = field.default
         if isinstance(default, SecretStr):
             shown = "(secret)"
         elif isinstance(default, Enum):
             shown = f"`{default.value}`"
+        elif isinstance(default, tuple):
+            shown = f"`{','.join(default)}`"
         else:
             shown = "" if default in (None, "") else f"`{default}`"
         rows.append(f"| `{name}` | {shown} | {field.description} |")

@@ -22,6 +22,8 @@ from pydantic_settings import (
 )
 
 from memory.errors import BadSetting
+from memory.settings_connections import ConnectionSettings
+from memory.settings_face import FaceSettings
 
 #: What the local stack tells the settings; everything else in the file is for `magma status`.
 STACK_FILE = "stack.json"
@@ -51,10 +53,12 @@ class RouterName(StrEnum):
     LLM = "llm"
 
 
-class Settings(BaseSettings):
+class Settings(ConnectionSettings, FaceSettings, BaseSettings):
     """Settings of every Magma process. Units stand in the names."""
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True, env_ignore_empty=True)
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, extra="forbid", frozen=True, env_ignore_empty=True, hide_input_in_errors=True
+    )
 
     data_dir: Path = Field(Path(".magma"), description="where the local stack keeps its data")
 
@@ -101,6 +105,21 @@ class Settings(BaseSettings):
     )
 
     batch_max_events: Annotated[int, Field(ge=1, le=1_000)] = Field(512, description="most events in one durable write")
+    window_max_events: Annotated[int, Field(ge=1, le=1_000)] = Field(
+        24, description="a session's new events are consolidated once there are so many, or one of the next two holds"
+    )
+    window_quiet_ms: Annotated[int, Field(ge=0, le=3_600_000)] = Field(
+        200, description="a session without a new event for so long is consolidated"
+    )
+    window_max_age_ms: Annotated[int, Field(ge=0, le=3_600_000)] = Field(
+        2_000, description="a session whose first new event waits for so long is consolidated"
+    )
+    llm_window_quiet_ms: Annotated[int, Field(ge=0, le=3_600_000)] = Field(
+        2_000, description="window_quiet_ms of the stages that ask a model: longer, for fewer calls"
+    )
+    llm_window_max_age_ms: Annotated[int, Field(ge=0, le=3_600_000)] = Field(
+        20_000, description="window_max_age_ms of the stages that ask a model"
+    )
     write_timeout_s: Annotated[float, Field(gt=0, le=600)] = Field(60.0, description="bound on one durable write")
     stop_timeout_s: Annotated[float, Field(gt=0, le=60)] = Field(10.0, description="bound on a worker's shutdown")
     stall_timeout_s: Annotated[float, Field(gt=0, le=86_400)] = Field(
@@ -159,7 +178,7 @@ def load_settings(**given: Any) -> Settings:
     try:
         return Settings(**given)
     except ValidationError as error:
-        lines = [f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors()]
+        lines = [f"{'.'.join(map(str, item['loc'])) or 'together'}: {item['msg']}" for item in error.errors()]
         raise BadSetting(
             f"bad setting: {'; '.join(lines)}", hint=f"set {PREFIX}<NAME> in the environment or <name> in {CONFIG_FILE}"
         ) from error

@@ -11,7 +11,7 @@ from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
 
 from memory.errors import Misconfigured
 from memory.settings import Settings
-from streams.clients import LETTER_HEADERS_BYTES, MAX_RECORD_BYTES, REQUEST_TIMEOUT_S, kafka_away
+from streams.clients import LETTER_HEADERS_BYTES, MAX_RECORD_BYTES, REQUEST_TIMEOUT_S, kafka_away, make_admin
 from streams.topics import Topic
 
 #: Topics whose partition numbers must agree: one partition owns a session from the log to the last consolidator.
@@ -109,9 +109,7 @@ async def _partitions(admin: AIOKafkaAdminClient) -> dict[str, int]:
 
 @asynccontextmanager
 async def _admin(settings: Settings) -> AsyncIterator[AIOKafkaAdminClient]:
-    admin = AIOKafkaAdminClient(
-        bootstrap_servers=settings.kafka_bootstrap, request_timeout_ms=int(REQUEST_TIMEOUT_S * 1000)
-    )
+    admin = make_admin(settings)
     try:
         async with asyncio.timeout(3 * REQUEST_TIMEOUT_S):
             await admin.start()

@@ -3,8 +3,10 @@
 from typing import Any
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka.admin import AIOKafkaAdminClient
 
 from memory.errors import StoreUnavailable
+from memory.kafka import kafka_options
 from memory.settings import Settings
 
 #: Largest record of an input topic, in bytes: far over a valid event, so that what is too large can be dead-lettered.
@@ -22,8 +24,7 @@ REQUEST_TIMEOUT_S = 20.0
 def make_consumer(settings: Settings, *, group: str | None, **given: Any) -> AIOKafkaConsumer:
     """Make a consumer that commits nothing by itself, from the earliest record; call it on the loop that uses it."""
     session_ms = settings.kafka_session_timeout_ms
-    options: dict[str, Any] = {
-        "bootstrap_servers": settings.kafka_bootstrap,
+    options: dict[str, Any] = kafka_options(settings) | {
         "group_id": group,
         "enable_auto_commit": False,
         "auto_offset_reset": "earliest",
@@ -47,7 +48,7 @@ def rebalance_timeout_ms(settings: Settings) -> int:
 def make_producer(settings: Settings) -> AIOKafkaProducer:
     """Make a producer whose records are acknowledged by all replicas; call it on the loop that uses it."""
     return AIOKafkaProducer(
-        bootstrap_servers=settings.kafka_bootstrap,
+        **kafka_options(settings),
         acks="all",
         linger_ms=5,
         max_batch_size=PRODUCE_BATCH_BYTES,
@@ -57,10 +58,16 @@ def make_producer(settings: Settings) -> AIOKafkaProducer:
     )
 
 
+def make_admin(settings: Settings) -> AIOKafkaAdminClient:
+    """Make a client for topics; call it on the loop that uses it."""
+    return AIOKafkaAdminClient(**kafka_options(settings), request_timeout_ms=int(REQUEST_TIMEOUT_S * 1000))
+
+
 def kafka_away(settings: Settings, error: BaseException | None = None) -> StoreUnavailable:
     """Give the error for a broker that does not answer, naming it."""
     why = f" ({type(error).__name__})" if error is not None else ""
     return StoreUnavailable(
         f"Kafka at {settings.kafka_bootstrap} does not answer{why}",
-        hint="start it, `magma up` for the local stack, or set MAGMA_KAFKA_BOOTSTRAP",
+        hint="start it, `magma up` for the local stack, or set MAGMA_KAFKA_BOOTSTRAP"
+        + ("; it may also refuse these credentials or certificates" if settings.kafka_security.secured else ""),
     )

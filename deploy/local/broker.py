@@ -17,6 +17,7 @@ from deploy.local.process import Command, server_environment
 from deploy.local.server import host_and_port, require_listener
 from deploy.local.services import Service
 from memory.errors import StackProblem, StoreUnavailable
+from memory.kafka import kafka_options
 from memory.settings import Settings
 
 #: A join takes half the session timeout on this broker.
@@ -78,7 +79,7 @@ async def ping(settings: Settings, timeout_s: float) -> str:
     """Ask for the cluster's brokers; Kafka's protocol tells no version, so the answer is empty."""
     first = settings.kafka_bootstrap.split(",")[0]
     await require_listener(Service.BROKER, *host_and_port(first, 9092), timeout_s)
-    client = AIOKafkaClient(bootstrap_servers=settings.kafka_bootstrap, request_timeout_ms=int(timeout_s * 1000))
+    client = AIOKafkaClient(**kafka_options(settings), request_timeout_ms=int(timeout_s * 1000))
     try:
         await client.bootstrap()
         if not client.cluster.brokers():

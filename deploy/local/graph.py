@@ -16,6 +16,7 @@ from deploy.local.ports import LOOPBACK, free_port
 from deploy.local.process import Command, server_environment
 from deploy.local.server import host_and_port, require_listener
 from deploy.local.services import Service
+from memory.connections import bolt_options
 from memory.errors import StoreRefused, StoreUnavailable
 from memory.settings import Settings
 
@@ -93,10 +94,9 @@ async def ping(settings: Settings, timeout_s: float) -> str:
     from neo4j.exceptions import AuthError, DriverError, Neo4jError
 
     await require_listener(Service.GRAPH, *host_and_port(settings.graph_uri, 7687), timeout_s)
-    password = settings.graph_password.get_secret_value()
     driver = AsyncGraphDatabase.driver(
         settings.graph_uri,
-        auth=(settings.graph_user, password),
+        **bolt_options(settings),
         connection_timeout=timeout_s,
         connection_acquisition_timeout=timeout_s,
         max_transaction_retry_time=0,

@@ -15,6 +15,7 @@ from deploy.local.ports import LOOPBACK
 from deploy.local.process import Command, server_environment
 from deploy.local.server import host_and_port, require_listener
 from deploy.local.services import Service
+from memory.connections import milvus_options
 from memory.errors import StoreUnavailable
 from memory.settings import Settings
 
@@ -70,9 +71,7 @@ def _ask(settings: Settings, timeout_s: float) -> str:
     from pymilvus.exceptions import MilvusException
 
     try:
-        client = MilvusClient(
-            uri=settings.milvus_uri, token=settings.milvus_token.get_secret_value(), timeout=timeout_s
-        )
+        client = MilvusClient(**milvus_options(settings), timeout=timeout_s)
         try:
             client.list_collections(timeout=timeout_s)
             return str(client.get_server_version(timeout=timeout_s))

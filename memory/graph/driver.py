@@ -13,6 +13,7 @@ from typing import Any, Self, TypeVar
 from neo4j import AsyncDriver, AsyncGraphDatabase, AsyncTransaction
 from neo4j.exceptions import ConfigurationError, DriverError, Neo4jError
 
+from memory.connections import bolt_options
 from memory.errors import MagmaError, Poison, Retryable, StoreConflict, StoreRefused, StoreUnavailable
 from memory.graph.classify import Verdict, classify
 from memory.graph.cypher import Cypher
@@ -89,7 +90,7 @@ class Bolt:
         try:
             driver = AsyncGraphDatabase.driver(
                 settings.graph_uri,
-                auth=(settings.graph_user, settings.graph_password.get_secret_value()),
+                **bolt_options(settings),
                 connection_timeout=_CONNECT_S,
                 connection_acquisition_timeout=max(10.0, settings.graph_timeout_s / 2),
                 keep_alive=True,

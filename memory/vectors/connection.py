@@ -11,6 +11,7 @@ import grpc
 from pymilvus import AsyncMilvusClient, MilvusClient
 from pymilvus.exceptions import MilvusException
 
+from memory.connections import milvus_options
 from memory.errors import StoreUnavailable
 from memory.settings import Settings
 from memory.vectors.failures import is_not_loaded, translate
@@ -41,9 +42,7 @@ class Connection:
         self.version = version
         self.local = is_local_server(version)
         self.blocking = blocking
-        self.client = AsyncMilvusClient(
-            uri=settings.milvus_uri, token=settings.milvus_token.get_secret_value(), timeout=settings.milvus_timeout_s
-        )
+        self.client = AsyncMilvusClient(**milvus_options(settings), timeout=settings.milvus_timeout_s)
 
     @classmethod
     @asynccontextmanager
@@ -100,9 +99,7 @@ class Connection:
 def _prepare(settings: Settings, model: str, dim: int) -> tuple[MilvusClient, str]:
     local = False
     try:
-        client = MilvusClient(
-            uri=settings.milvus_uri, token=settings.milvus_token.get_secret_value(), timeout=settings.milvus_timeout_s
-        )
+        client = MilvusClient(**milvus_options(settings), timeout=settings.milvus_timeout_s)
         try:
             version = str(client.get_server_version(timeout=settings.milvus_timeout_s))
             local = is_local_server(version)
