@@ -1,18 +1,19 @@
-"""How every client of Kafka connects: the one place where its credentials and certificates go in."""
+"""How every client of Kafka connects: the one place where its credentials and certificates go in.
+
+The memory knows no Kafka client: whoever makes one registers `TokenFile` with it as a provider of tokens.
+"""
 
 import asyncio
 import ssl
 from pathlib import Path
 from typing import Any
 
-from aiokafka.abc import AbstractTokenProvider
-
 from memory.errors import BadSetting
 from memory.settings import Settings
 from memory.settings_connections import SaslMechanism, secret_in
 
 
-class _TokenFile(AbstractTokenProvider):  # type: ignore[misc]  # aiokafka has no types
+class TokenFile:
     """Gives the token that the file holds when a connection is made."""
 
     def __init__(self, path: Path) -> None:
@@ -24,6 +25,10 @@ class _TokenFile(AbstractTokenProvider):  # type: ignore[misc]  # aiokafka has n
             return await asyncio.to_thread(secret_in, self._path)
         except ValueError as error:
             raise BadSetting(f"kafka_sasl_token_file: {error}") from None
+
+    def extensions(self) -> dict[str, str]:
+        """Give nothing beside the token."""
+        return {}
 
 
 def kafka_options(settings: Settings) -> dict[str, Any]:
@@ -44,7 +49,7 @@ def kafka_options(settings: Settings) -> dict[str, Any]:
         options["sasl_mechanism"] = settings.kafka_sasl_mechanism.value
         if settings.kafka_sasl_mechanism is SaslMechanism.OAUTHBEARER:
             assert settings.kafka_sasl_token_file is not None  # the settings refuse it otherwise
-            options["sasl_oauth_token_provider"] = _TokenFile(settings.kafka_sasl_token_file)
+            options["sasl_oauth_token_provider"] = TokenFile(settings.kafka_sasl_token_file)
         else:
             options["sasl_plain_username"] = settings.kafka_sasl_user
             options["sasl_plain_password"] = settings.kafka_sasl_password.get_secret_value()

@@ -3,10 +3,11 @@
 from typing import Any
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka.abc import AbstractTokenProvider
 from aiokafka.admin import AIOKafkaAdminClient
 
 from memory.errors import StoreUnavailable
-from memory.kafka import kafka_options
+from memory.kafka import TokenFile, kafka_options
 from memory.settings import Settings
 
 #: Largest record of an input topic, in bytes: far over a valid event, so that what is too large can be dead-lettered.
@@ -19,6 +20,8 @@ PRODUCE_BATCH_BYTES = 256 * 1024
 FETCH_BYTES = 2 * 1024 * 1024
 #: Bound on one request to a broker, in seconds.
 REQUEST_TIMEOUT_S = 20.0
+
+AbstractTokenProvider.register(TokenFile)
 
 
 def make_consumer(settings: Settings, *, group: str | None, **given: Any) -> AIOKafkaConsumer:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+from aiokafka.abc import AbstractTokenProvider
 from aiokafka.client import AIOKafkaClient
 from aiokafka.errors import KafkaError
 
@@ -17,13 +18,15 @@ from deploy.local.process import Command, server_environment
 from deploy.local.server import host_and_port, require_listener
 from deploy.local.services import Service
 from memory.errors import StackProblem, StoreUnavailable
-from memory.kafka import kafka_options
+from memory.kafka import TokenFile, kafka_options
 from memory.settings import Settings
 
 #: A join takes half the session timeout on this broker.
 SESSION_TIMEOUT_MS = 6_000
 #: A waiting fetch is looked at again after half of its wait, a quarter …: a short wait is a short latency.
 FETCH_MAX_WAIT_MS = 50
+
+AbstractTokenProvider.register(TokenFile)
 
 
 @dataclass(frozen=True)
