@@ -96,6 +96,27 @@ class Settings(ConnectionSettings, FaceSettings, BaseSettings):
     llm_provider: LlmProvider = Field(LlmProvider.RULES, description="who consolidates")
     llm_model: str = Field("gpt-4o-mini", description="model name for llm_provider=openai and for answers")
     llm_timeout_s: Annotated[float, Field(gt=0, le=600)] = Field(60.0, description="bound on one model call")
+    llm_concurrency: Annotated[int, Field(ge=1, le=256)] = Field(
+        4, description="consolidation calls that one process has open at a time"
+    )
+    llm_requests_per_minute: Annotated[float, Field(gt=0)] | None = Field(
+        None, description="most consolidation calls a minute for one tenant, by each process; no limit when not set"
+    )
+    llm_tokens_per_minute: Annotated[float, Field(gt=0)] | None = Field(
+        None, description="most tokens a minute for one tenant, by each process; no limit when not set"
+    )
+    llm_daily_tokens: Annotated[int, Field(ge=1)] | None = Field(
+        None, description="tokens of a UTC day for one tenant, all processes together; then its events wait"
+    )
+    llm_price_prompt: Annotated[float, Field(ge=0)] | None = Field(
+        None, description="what a million prompt tokens cost, in any currency; money is counted when both prices are set"
+    )
+    llm_price_completion: Annotated[float, Field(ge=0)] | None = Field(
+        None, description="what a million completion tokens cost, in the same currency"
+    )
+    llm_kept_days: Annotated[int, Field(ge=1, le=3_650)] = Field(
+        30, description="how long a model's reading of an event is kept, so that it is not paid for twice"
+    )
 
     router: RouterName = Field(
         RouterName.RULES, description="who reads a question's intent; `llm` asks llm_model and falls back to the rules"

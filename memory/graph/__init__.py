@@ -3,6 +3,8 @@
 `Graph.open(settings)` connects; `Graph.writer()` writes, `Graph.reader(tenant)` reads one tenant's memory.
 """
 
+from memory.graph.budgets import Budgets, next_day
+from memory.graph.extractions import Claimed, Extractions
 from memory.graph.graph import Graph
 from memory.graph.model import (
     Counts,
@@ -22,11 +24,14 @@ from memory.graph.reader import GraphReader
 from memory.graph.writer import GraphWriter
 
 __all__ = [
+    "Budgets",
+    "Claimed",
     "Counts",
     "Done",
     "EntityNode",
     "EpisodeNode",
     "EventsWritten",
+    "Extractions",
     "Graph",
     "GraphReader",
     "GraphWriter",
@@ -37,4 +42,5 @@ __all__ = [
     "SessionNode",
     "Totals",
     "Window",
+    "next_day",
 ]

@@ -4,7 +4,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Self
 
+from memory.graph.budgets import Budgets
 from memory.graph.driver import Bolt
+from memory.graph.extractions import Extractions
 from memory.graph.mending import Mender
 from memory.graph.reader import GraphReader
 from memory.graph.schema import ddl, dialect_of
@@ -55,6 +57,14 @@ class Graph:
     def mender(self, tenant: str) -> Mender:
         """Give the handle that mends one tenant's graph where a proof found it broken."""
         return Mender(self._bolt, tenant)
+
+    def extractions(self, tenant: str) -> Extractions:
+        """Give the handle on what a language model read for one tenant."""
+        return Extractions(self._bolt, tenant)
+
+    def budgets(self) -> Budgets:
+        """Give the handle on what tenants use of a language model."""
+        return Budgets(self._bolt)
 
     async def tenants(self) -> list[str]:
         """Give the tenants that have events, sorted. For operators: proof and metrics, never for a request."""

@@ -17,6 +17,12 @@ class Label(StrEnum):
     EPISODE = "Episode"
     AWAITED = "Awaited"
     LOCK = "Lock"
+    NAME = "Name"
+    BLOCK = "Block"
+    ENTITY_CHANGE = "EntityChange"
+    SLOT = "Slot"
+    EXTRACTION = "Extraction"
+    BUDGET = "Budget"
 
 
 class Dialect(StrEnum):
@@ -27,8 +33,12 @@ class Dialect(StrEnum):
 
 
 #: Properties with a plain index. `chain` serves splicing, timelines and windows of time by ranges; equality on
-#: `cause_uid` finds who waits for an event that has just arrived.
-INDEXED: tuple[tuple[Label, str], ...] = ((Label.EVENT, "chain"), (Label.AWAITED, "cause_uid"))
+#: `cause_uid` finds who waits for an event that has just arrived; `place` walks over a tenant's extractions by age.
+INDEXED: tuple[tuple[Label, str], ...] = (
+    (Label.EVENT, "chain"),
+    (Label.AWAITED, "cause_uid"),
+    (Label.EXTRACTION, "place"),
+)
 
 
 def dialect_of(agent: str) -> Dialect:

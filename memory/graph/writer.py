@@ -11,6 +11,7 @@ from memory.events import EventNode
 from memory.graph import cause_writes, episode_writes, event_writes, link_writes
 from memory.graph.batches import chunks
 from memory.graph.driver import Bolt, Transaction
+from memory.graph.extractions import Extractions
 from memory.graph.marks import mark_in
 from memory.graph.model import Done, EventsWritten, Mark
 from memory.relations import CausalEdge, Episode, Mention, SimilarEdge
@@ -83,3 +84,11 @@ class GraphWriter:
                 await mark_in(transaction, tenant, Done(stage, tuple(part)))
 
             await self._bolt.transact(work, what="mark")
+
+    async def forget_extractions(self, tenant: str, ids: Sequence[str] | None) -> int:
+        """Delete what a language model made with one of these events in sight; None: all of the tenant's.
+
+        For erasures: call it after the events themselves are deleted, so that a worker that reads them right now keeps
+        nothing either. Walks over the tenant's extractions. Gives how many were deleted.
+        """
+        return await Extractions(self._bolt, tenant).forget(ids)

@@ -9,12 +9,13 @@ import pytest
 from memory.graph import statements
 from memory.graph.cypher import Cypher
 from memory.graph.mends import Mend
+from memory.graph.model_statements import ModelStatement
 from memory.graph.queries import Query
 from memory.graph.schema import Label
 from memory.graph.statements import Statement
 from memory.relations import EdgeType
 
-_ALL: list[Cypher] = [*Statement, *Query, *Mend]
+_ALL: list[Cypher] = [*Statement, *Query, *Mend, *ModelStatement]
 
 #: What is forbidden, and why.
 _FORBIDDEN = {
