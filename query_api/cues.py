@@ -18,7 +18,7 @@ HINTS = 0.5
 _AUXILIARY = r"(?:is|was|are|were|do|does|did|has|have|had|will|would|can|could|should|shall|might)"
 _EMBEDS = (
     r"(?:know|knows|tell|tell (?:me|us)|say|says|wonder|wondering|remember|recall|remind me|find out|figure out|ask|"
-    r"asking|sure|idea|explain|show(?: me| us)?|check|determine|understand|learn|curious)"
+    r"asking|sure|idea|forgot|forgotten|explain|show(?: me| us)?|check|determine|understand|learn|curious)"
 )
 
 
@@ -52,7 +52,11 @@ ENGLISH: tuple[Cue, ...] = (
         Intent.WHY,
         ASKS,
         r"\bwhat(?:\s+[\w'-]+){0,4}?\s+(?:caused|causes|triggered|prompted|motivated|inspired|provoked|led to|leads to|"
-        r"led up to|explains|accounts for|brought about)\b|\bwhat\s+(?:made|makes|drove|drives)\s+[\w'-]+",
+        r"led up to|explains|accounts for|brought about|is to blame|was to blame)\b|"
+        # not "what is behind the sofa"
+        r"\bwhat(?:'s|’s|\s+is|\s+was)\s+behind\s+[\w'-]+\s+(?:decision|choice|change|move|delay|failure|outage|"
+        r"incident|alert|success|idea|rise|drop|growth)s?\b|"
+        r"\b(?:what|which\s+[\w'-]+)\s+(?:broke|breaks)\b|\bwhat\s+(?:made|makes|drove|drives)\s+[\w'-]+",
     ),
     _cue(
         "reason",
