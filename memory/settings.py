@@ -109,10 +109,10 @@ class Settings(ConnectionSettings, FaceSettings, BaseSettings):
         None, description="tokens of a UTC day for one tenant, all processes together; then its events wait"
     )
     llm_price_prompt: Annotated[float, Field(ge=0)] | None = Field(
-        None, description="what a million prompt tokens cost, in any currency; money is counted when both prices are set"
+        None, description="price of a million prompt tokens, in any currency; money is counted when both are set"
     )
     llm_price_completion: Annotated[float, Field(ge=0)] | None = Field(
-        None, description="what a million completion tokens cost, in the same currency"
+        None, description="price of a million completion tokens, in the same currency"
     )
     llm_kept_days: Annotated[int, Field(ge=1, le=3_650)] = Field(
         30, description="how long a model's reading of an event is kept, so that it is not paid for twice"
