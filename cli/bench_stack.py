@@ -1,6 +1,6 @@
 """A memory to measure: the local stack, a worker that embeds as the measurement wants it, and events sent through."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,17 +24,25 @@ class BenchStack:
 
     settings: Settings
     worker: WorkerChild
+    name: str
 
     def tenant(self, conversation: str) -> str:
         """Give the tenant that remembers a conversation. The graph is shared, and its edges depend on the embedder."""
-        return f"bench-{self.settings.embedding_model.value}-{conversation}"
+        return f"bench-{self.name}-{conversation}"
 
 
 @contextmanager
-def bench_stack(data_dir: Path | None, embedding: EmbeddingModel | None) -> Iterator[BenchStack]:
+def bench_stack(
+    data_dir: Path | None,
+    embedding: EmbeddingModel | None,
+    *,
+    name: str | None = None,
+    overrides: Mapping[str, str] | None = None,
+) -> Iterator[BenchStack]:
     """Use the local stack that runs, or start one for the time of the block: in `data_dir`, else in a temporary folder.
 
-    What a data directory holds already is not sent twice in effect: ingestion is idempotent.
+    What a data directory holds already is not sent twice in effect: ingestion is idempotent. `name` sets this memory
+    apart (the embedder's when left out); `overrides` are settings of the measurement.
     """
     given = settings_for(data_dir)
     with ExitStack() as stack:
@@ -43,16 +51,18 @@ def bench_stack(data_dir: Path | None, embedding: EmbeddingModel | None) -> Iter
             stack.enter_context(LocalStack(folder, plan=StackPlan.beside(given)))
             given = settings_for(folder)
         model = embedding or given.embedding_model
+        called = name or model.value
         own = {
             "embedding_model": model.value,
-            "milvus_collection": f"{given.milvus_collection}_bench_{model.value.replace('-', '_')}",
-            "topic_prefix": f"{given.topic_prefix}bench-{model.value}.",
+            "milvus_collection": f"{given.milvus_collection}_bench_{called.replace('-', '_')}",
+            "topic_prefix": f"{given.topic_prefix}bench-{called}.",
+            **(overrides or {}),
         }
         settings = load_settings(data_dir=given.data_dir, **own)
         environment = {f"{PREFIX}{name.upper()}": value for name, value in own.items()}
         worker = WorkerChild(settings, Wait.CONSOLIDATED.stages, environment)
         stack.callback(worker.stop)
-        yield BenchStack(settings, worker)
+        yield BenchStack(settings, worker, called)
 
 
 async def remember(stack: BenchStack, items: Iterable[ReadItem]) -> int:

@@ -113,6 +113,16 @@ class EntityNode:
 
 
 @dataclass(frozen=True, slots=True)
+class MentionEdge:
+    """Event → entity as it is stored. `surface`: the event's spelling; `spoken`: the entity is the speaker."""
+
+    event: str
+    key: str
+    surface: str
+    spoken: bool
+
+
+@dataclass(frozen=True, slots=True)
 class SessionNode:
     """A session: its agents, its number of events, and the event times of its chain's ends in UTC microseconds."""
 

@@ -65,6 +65,11 @@ UNWIND $uids AS uid
 MATCH (e:Entity {uid: uid})
 RETURN collect([e.key, e.name, e.type, e.aliases, e.events, e.first_us, e.last_us])"""
 
+    MENTIONS_OF = """
+UNWIND $uids AS uid
+MATCH (n:Event {uid: uid})-[r:MENTIONS|SPOKEN_BY]->(e:Entity)
+RETURN collect([n.uid, e.key, r.surface, type(r)])"""
+
     EPISODES_WITH = """
 UNWIND $uids AS uid
 MATCH (n:Event {uid: uid})-[:PART_OF]->(p:Episode)

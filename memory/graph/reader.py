@@ -11,7 +11,17 @@ from memory.events import EventNode, uid
 from memory.graph.chain import chain_key, session_range, time_key
 from memory.graph.cypher import Cypher
 from memory.graph.driver import Bolt, Transaction
-from memory.graph.model import Counts, EntityNode, EpisodeNode, Mark, Neighbourhood, SessionNode, Totals, Window
+from memory.graph.model import (
+    Counts,
+    EntityNode,
+    EpisodeNode,
+    Mark,
+    MentionEdge,
+    Neighbourhood,
+    SessionNode,
+    Totals,
+    Window,
+)
 from memory.graph.neighbours import neighbourhood
 from memory.graph.queries import MAX_WINDOW, SHORT_WINDOW, Query
 from memory.graph.records import event_node
@@ -100,6 +110,15 @@ class GraphReader:
         """Give up to `limit` entities in the order of their keys, those behind `after`: the gazetteer, paged."""
         rows = await self._named_page(Query.ENTITIES_PAGE_END, Query.ENTITIES_PAGE, after, limit)
         return [_entity(row) for row in sorted(rows, key=_first_of)[:limit]]
+
+    async def mentions(self, ids: Sequence[str]) -> list[MentionEdge]:
+        """Give which entities the events mention or are spoken by, each once for an event, in a stable order."""
+        rows = await self._unwound(Query.MENTIONS_OF, ids)
+        edges = {
+            (event, key, name): MentionEdge(event[self._strip :], key, surface or "", name == EdgeType.SPOKEN_BY.value)
+            for event, key, surface, name in rows
+        }
+        return [edges[place] for place in sorted(edges)]
 
     async def episodes_of(self, ids: Sequence[str]) -> dict[str, EpisodeNode]:
         """Give the episode of each event that is part of one, by event id."""

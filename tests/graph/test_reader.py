@@ -9,6 +9,7 @@ from memory.errors import StoreConflict, StoreRefused, StoreUnavailable
 from memory.graph import Counts, Graph, Mark, Window, driver
 from memory.graph.cypher import Cypher
 from memory.graph.driver import Transaction
+from memory.graph.model import MentionEdge
 from memory.graph.statements import Statement
 from memory.relations import RELATION_OF, EdgeType, Episode, Mention, Origin, Provenance, Relation, SimilarEdge
 from memory.settings import Settings
@@ -183,3 +184,17 @@ async def test_a_server_that_is_away_and_wrong_credentials_are_told_apart(stack:
     with pytest.raises(StoreRefused, match="not a Bolt address"):
         async with Graph.open(stack.model_copy(update={"graph_uri": "ftp://x"})):
             pass
+
+
+async def test_mentions_are_given_with_the_spelling_of_their_event_and_apart_from_speakers(
+    graph: Graph, tenant: str
+) -> None:
+    await fill(graph, tenant)
+    reader = graph.reader(tenant)
+    assert await reader.mentions([event_id(1), event_id(77)]) == [
+        MentionEdge(event_id(1), "ann", "Ann", spoken=True),
+        MentionEdge(event_id(1), "hub", "Hub", spoken=False),
+        MentionEdge(event_id(1), "rare", "Rare", spoken=False),
+    ]
+    assert await reader.mentions([event_id(9)]) == [MentionEdge(event_id(9), "rare", "Rare", spoken=False)]
+    assert await graph.reader(f"{tenant}-other").mentions([event_id(1)]) == []
