@@ -49,6 +49,6 @@ async def _consolidator(mark: Mark, graph: Graph, settings: Settings, stack: Asy
             vectors = await stack.enter_async_context(Vectors.open(settings, model=encoder.name, dim=encoder.dim))
             return Episodes(graph, vectors)
         case Mark.ENTITIES:
-            return Entities(graph, await stack.enter_async_context(open_extractor(settings)))
+            return Entities(graph, await stack.enter_async_context(open_extractor(settings, graph)))
         case Mark.CAUSAL:
-            return Causal(graph, await stack.enter_async_context(open_extractor(settings)))
+            return Causal(graph, await stack.enter_async_context(open_extractor(settings, graph)))

@@ -7,10 +7,12 @@ import orjson
 from pydantic import ValidationError
 
 from memory.llm.model import Findings, FoundCause, FoundEntity, Summary
-from memory.llm.rendering import Rendered
+from memory.llm.rendering import Rendered, visible
 from memory.llm.schema import Reading
 
 _THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL | re.IGNORECASE)
+#: How an id may look that is shown to the model again: whatever else it wrote must not come back as our words.
+_ID = re.compile(r"[A-Za-z0-9_.-]{1,24}")
 _FENCE = re.compile(r"```(?:json)?\s*\n(.*?)\n?\s*```", re.DOTALL | re.IGNORECASE)
 #: Confidence of an entity that a model names: it is in the text, as is checked.
 _ENTITY_CONFIDENCE = 0.8
@@ -22,10 +24,15 @@ class BadAnswer(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much is taken of one answer: entities of an event, characters of a text."""
+    """How much is taken of one answer: entities of an event, texts of a list, characters of a text."""
 
     entities: int = 32
+    texts: int = 16
     chars: int = 500
+
+    def cut(self, texts: tuple[str, ...]) -> tuple[str, ...]:
+        """Give a list of texts within the bounds."""
+        return tuple(text[: self.chars] for text in texts[: self.texts])
 
 
 def parse(content: str | None) -> Reading:
@@ -58,17 +65,18 @@ def findings(reading: Reading, rendered: Rendered, texts: dict[str, str], limits
     `texts`: text by stored id. A name that is not in its event's text is dropped: it was invented.
     """
     bound = limits or Limits()
-    used = {event.id for event in reading.events}
     ends = {end for link in reading.causal_links for end in (link.cause, link.effect)}
-    if unknown := (ends - rendered.ids.keys()) | (used - set(rendered.new)):
-        raise BadAnswer(f"it named ids that are not in the log or not NEW: {', '.join(sorted(unknown)[:5])[:200]}")
-    if missing := set(rendered.new) - used:
+    if unknown := (ends - rendered.ids.keys()) | (reading.events.keys() - set(rendered.new)):
+        named = ", ".join(ident if _ID.fullmatch(ident) else "(not an id)" for ident in sorted(unknown)[:5])
+        raise BadAnswer(f"it named ids that are not in the log or not NEW: {named}")
+    if missing := set(rendered.new) - reading.events.keys():
         raise BadAnswer(f"it left out the events {', '.join(sorted(missing)[:20])}")
+    folded = {short: visible(texts[rendered.ids[short]]).casefold() for short in rendered.new}
     entities = [
-        FoundEntity(rendered.ids[event.id], entity.name, entity.type, _ENTITY_CONFIDENCE)
-        for event in reading.events
-        for entity in event.entities[: bound.entities]
-        if entity.name.casefold() in texts[rendered.ids[event.id]].casefold()
+        FoundEntity(rendered.ids[short], name, entity.type, _ENTITY_CONFIDENCE)
+        for short in rendered.new
+        for entity in reading.events[short].entities[: bound.entities]
+        if (name := visible(entity.name)) and name.casefold() in folded[short]
     ]
     causes = [
         FoundCause(
@@ -76,20 +84,20 @@ def findings(reading: Reading, rendered: Rendered, texts: dict[str, str], limits
             rendered.ids[link.effect],
             link.kind,
             link.confidence,
-            link.rationale[: bound.chars],
+            visible(link.rationale)[: bound.chars],
         )
         for link in reading.causal_links
         if link.cause != link.effect and not {link.cause, link.effect}.isdisjoint(rendered.new)
     ]
     summaries = [
         Summary(
-            rendered.ids[event.id],
+            rendered.ids[short],
             event.topic[: bound.chars],
-            event.relationships,
-            event.semantic_facts,
-            event.dates_mentioned,
+            bound.cut(event.relationships),
+            bound.cut(event.semantic_facts),
+            bound.cut(event.dates_mentioned),
             event.summary[: bound.chars],
         )
-        for event in reading.events
+        for short, event in ((short, reading.events[short]) for short in rendered.new)
     ]
     return Findings(tuple(entities), tuple(causes), tuple(summaries))

@@ -1,11 +1,12 @@
 """The answer that a model must give, as pydantic models and as the JSON Schema of one request.
 
-The ids of the window's events stand in the schema as an enum: without it small models invent ids.
+The ids of the window's events stand in the schema: without them small models invent ids. New events are the required
+properties of one object, so that none can be left out or told twice; the ends of a link are an enum.
 """
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from memory.llm.model import EntityType
 from memory.relations import CausalKind
@@ -25,7 +26,6 @@ class NamedEntity(_Answer):
 class ReadEvent(_Answer):
     """What one event says (arXiv 2601.03236, appendix C.1)."""
 
-    id: str
     entities: tuple[NamedEntity, ...]
     topic: str
     relationships: tuple[str, ...]
@@ -45,10 +45,24 @@ class CausalLink(_Answer):
 
 
 class Reading(_Answer):
-    """The whole answer."""
+    """The whole answer; `events` by their short ids."""
 
-    events: tuple[ReadEvent, ...]
+    events: dict[str, ReadEvent]
     causal_links: tuple[CausalLink, ...]
+
+    @field_validator("events", mode="before")
+    @classmethod
+    def _of_list(cls, value: Any) -> Any:
+        """Take a list of objects with an `id` as well: what models give whose server does not hold them to the schema.
+
+        The first of two with one id counts.
+        """
+        if not isinstance(value, list):
+            return value
+        listed = [item for item in value if isinstance(item, dict) and isinstance(item.get("id"), str)]
+        if len(listed) != len(value):
+            raise ValueError("every event needs an id")
+        return {item["id"]: item for item in reversed(listed)}
 
 
 def _object(**properties: Any) -> dict[str, Any]:
@@ -69,7 +83,6 @@ def reading_schema(new_ids: list[str], all_ids: list[str]) -> dict[str, Any]:
     """Give the JSON Schema of a `Reading` about these events."""
     text = {"type": "string"}
     event = _object(
-        id={"type": "string", "enum": new_ids},
         entities=_list(_object(name=text, type={"type": "string", "enum": [each.value for each in EntityType]})),
         topic=text,
         relationships=_list(text),
@@ -84,4 +97,5 @@ def reading_schema(new_ids: list[str], all_ids: list[str]) -> dict[str, Any]:
         confidence={"type": "number"},
         rationale=text,
     )
-    return _object(events=_list(event), causal_links=_list(link))
+    whole = _object(events=_object(**{ident: {"$ref": "#/$defs/event"} for ident in new_ids}), causal_links=_list(link))
+    return whole | {"$defs": {"event": event}}
