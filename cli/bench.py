@@ -17,6 +17,7 @@ from bench.longmemeval import events_of, questions_of, read_document
 from bench.measure import Plan, measure
 from bench.report import Report, draw, make_report
 from bench.systems import parse_systems
+from cli.bench_consolidate import consolidate
 from cli.bench_stack import BenchStack, bench_stack, remember
 from cli.loop import run
 from cli.opened import open_stores
@@ -29,8 +30,12 @@ from memory.events import AgentEvent
 from memory.settings import EmbeddingModel, Settings
 
 bench = typer.Typer(
-    name="bench", help="Measure retrieval against labelled questions.", no_args_is_help=True, rich_markup_mode=None
+    name="bench",
+    help="Measure retrieval and consolidation against labels.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
+bench.command()(consolidate)
 
 DataFile = Annotated[Path, typer.Option("--data", help="The benchmark's file.", exists=True, dir_okay=False)]
 SystemNames = Annotated[
