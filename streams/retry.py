@@ -9,7 +9,7 @@ import random
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from memory.errors import RateLimited, Retryable
+from memory.errors import Retryable
 from streams import metrics
 from streams.state import DeliveryState, Need
 
@@ -28,7 +28,7 @@ class Backoff:
         self._need = need
 
     async def wait(self, error: Retryable) -> None:
-        """Wait before the next attempt; a provider's own wish (`RateLimited.retry_after_s`) is a lower bound."""
+        """Wait before the next attempt; what is asked for (`Retryable.retry_after_s`) is a lower bound."""
         waiting = self._state.wait_for(self._need, error)
         stage = self._state.stage.value
         metrics.RETRIES.labels(stage, error.code).inc()
@@ -55,5 +55,4 @@ class Backoff:
 def delay_s(attempts: int, error: Retryable) -> float:
     """Give the wait in seconds after so many failed attempts (1 or more)."""
     jittered = random.uniform(0.0, min(CAP_S, BASE_S * 2 ** min(attempts, 16)))
-    asked = error.retry_after_s if isinstance(error, RateLimited) else None
-    return jittered if asked is None else max(asked, jittered)
+    return jittered + (error.retry_after_s or 0.0)  # not all at the moment that was named
