@@ -3,9 +3,10 @@
 A handler knows its stores and nothing of Kafka; `streams.delivery` drives it and alone decides about offsets.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated, Any, Protocol
 
 import orjson
@@ -52,11 +53,25 @@ class Rejected:
 
 
 @dataclass(frozen=True, slots=True)
+class Postponed:
+    """A record that cannot be handled before `resumes_at` (aware), and nothing else has to wait for it."""
+
+    record: Record
+    resumes_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Handled:
-    """The outcome of a batch: everything not in `rejected` is durable. `outgoing` is published before the ack."""
+    """The outcome of a batch: everything not in `rejected` or `postponed` is durable.
+
+    `outgoing` is published before the ack. `published` is called once the brokers have acknowledged it and before the
+    ack, again when it fails; a crash before its end brings the batch again.
+    """
 
     outgoing: tuple[Outgoing, ...] = ()
     rejected: tuple[Rejected, ...] = ()
+    postponed: tuple[Postponed, ...] = ()
+    published: Callable[[], Awaitable[None]] | None = None
 
 
 class Handler(Protocol):
@@ -78,17 +93,25 @@ HandlerFactory = Callable[[Settings], AbstractAsyncContextManager[Handler]]
 
 
 class Ingested(BaseModel):
-    """Value of `memory.ingested`: events of one session whose write is durable in both stores. Key: tenant|session."""
+    """Value of `memory.ingested`: events of one session whose write is durable in both stores. Key: tenant|session.
+
+    `stages`: the consolidation stages that it is for; empty means all of them.
+    """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     tenant: Name
     session: Name
     ids: Annotated[tuple[str, ...], Field(min_length=1, max_length=1_000)]
+    stages: tuple[str, ...] = ()
 
     def encode(self) -> bytes:
         """Give the JSON value."""
-        return orjson.dumps(self.model_dump())
+        return orjson.dumps(self.model_dump(exclude_defaults=True))
+
+    def is_for(self, stage: str) -> bool:
+        """Tell whether a stage has to take this value."""
+        return not self.stages or stage in self.stages
 
 
 class Changed(BaseModel):

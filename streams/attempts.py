@@ -1,12 +1,12 @@
 """Working a batch off: the handler is called until every record is durable or known to be poison."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from memory.errors import Misconfigured, Poison, Retryable, StoreUnavailable
-from memory.records import Handled, Handler, Outgoing, Record
+from memory.records import Handled, Handler, Outgoing, Postponed, Record
 from streams.letters import Letter
 from streams.retry import Backoff
 from streams.scope import apart
@@ -14,10 +14,15 @@ from streams.scope import apart
 
 @dataclass(frozen=True, slots=True)
 class Worked:
-    """A batch that is done: what to publish and what to dead-letter; everything else is durable."""
+    """A batch that is done: what to publish, to dead-letter and to handle later; everything else is durable.
+
+    `published`: to be called once the outgoing records are acknowledged by the brokers.
+    """
 
     outgoing: tuple[Outgoing, ...]
     letters: tuple[Letter, ...]
+    postponed: tuple[Postponed, ...] = ()
+    published: tuple[Callable[[], Awaitable[None]], ...] = ()
 
 
 class HandlerTimeout(StoreUnavailable):
@@ -58,6 +63,8 @@ class Attempts:
         """Handle the records until all are durable or poison; raises `Misconfigured`, or what nobody expected."""
         outgoing: list[Outgoing] = []
         letters: list[Letter] = []
+        postponed: list[Postponed] = []
+        published: list[Callable[[], Awaitable[None]]] = []
         todo = [_Part(records)]
         while todo:
             part = todo.pop()
@@ -81,7 +88,9 @@ class Attempts:
                 self._backoff.over()
                 outgoing += handled.outgoing
                 letters += (_letter(part.failed(), item.record, item.error) for item in handled.rejected)
-        return Worked(tuple(outgoing), tuple(letters))
+                postponed += handled.postponed
+                published += [handled.published] if handled.published else []
+        return Worked(tuple(outgoing), tuple(letters), tuple(postponed), tuple(published))
 
     async def _call(self, records: Sequence[Record]) -> Handled:
         try:

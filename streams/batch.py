@@ -9,6 +9,7 @@ from aiokafka.structs import ConsumerRecord
 from memory.records import Record
 from streams.attempts import Worked
 from streams.scope import Scope
+from streams.watermark import Watermark
 
 #: Bound on the keys and values of one batch, in bytes; one larger record is a batch of its own.
 BATCH_BYTES = 8 * 1024 * 1024
@@ -17,14 +18,14 @@ BATCH_BYTES = 8 * 1024 * 1024
 class Batch:
     """Records in order for each partition, and what becomes of them.
 
-    `ends`: for each partition the offset to commit, that of its last record plus one. `worked`: settled by the agent.
+    `watermark`: that of the assignment they were read in. `worked`: settled by the agent.
     """
 
-    __slots__ = ("ends", "handling", "records", "settling", "started", "worked")
+    __slots__ = ("handling", "records", "settling", "started", "watermark", "worked")
 
-    def __init__(self, records: Sequence[Record], ends: Mapping[TopicPartition, int]) -> None:
+    def __init__(self, records: Sequence[Record], watermark: Watermark) -> None:
         self.records = records
-        self.ends = ends
+        self.watermark = watermark
         self.worked: asyncio.Future[Worked] = asyncio.get_running_loop().create_future()
         self.handling = Scope()
         self.settling = Scope()
@@ -41,21 +42,13 @@ class Batch:
         self.settling.cut()
 
 
-def batches_of(read: Mapping[TopicPartition, Sequence[ConsumerRecord]]) -> Iterator[Batch]:
-    """Make batches within `BATCH_BYTES` of what one poll gave."""
-    records: list[Record] = []
-    ends: dict[TopicPartition, int] = {}
-    total_bytes = 0
-    for place, found in read.items():
-        topic, number = place
+def size_bytes(record: Record) -> int:
+    """Give the size of a record's key and value."""
+    return (len(record.value) if record.value is not None else 0) + (len(record.key) if record.key is not None else 0)
+
+
+def records_of(read: Mapping[TopicPartition, Sequence[ConsumerRecord]]) -> Iterator[Record]:
+    """Give what one poll gave as records, partition by partition."""
+    for (topic, partition), found in read.items():
         for raw in found:
-            value = raw.value
-            size_bytes = (len(value) if value is not None else 0) + (len(raw.key) if raw.key is not None else 0)
-            if total_bytes + size_bytes > BATCH_BYTES and records:
-                yield Batch(records, ends)
-                records, ends, total_bytes = [], {}, 0
-            total_bytes += size_bytes
-            records.append(Record(topic, number, raw.offset, raw.timestamp, raw.key, value, raw.headers))
-            ends[place] = raw.offset + 1
-    if records:
-        yield Batch(records, ends)
+            yield Record(topic, partition, raw.offset, raw.timestamp, raw.key, raw.value, raw.headers)

@@ -3,7 +3,10 @@
 1. the stage's handler makes it durable (`streams.attempts`: retried for ever, poison found by halving);
 2. what it gives out is published, and the brokers have acknowledged it;
 3. what can never succeed is in the dead-letter topic, and the brokers have acknowledged it;
-4. only then the offsets are committed.
+4. only then its records are settled, and the offset before the first record that is not settled is committed.
+
+A batch is what one poll gave; a consolidator's is made of sessions' windows (`streams.gathering`), and a record in one
+that is not due yet, or that has to wait for its tenant's budget, holds back the offset and nothing else.
 
 A crash anywhere repeats work and loses none; handlers are idempotent. A batch whose partitions are handed over, or
 that is in the way of a stop, is finished in time or abandoned whole: abandoned means never committed.
@@ -14,10 +17,12 @@ they get whole batches on a bounded channel, settle the batch's future and never
 
 import asyncio
 import logging
+import math
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import UTC, datetime, timedelta
 
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
 from aiokafka.errors import (
@@ -27,15 +32,17 @@ from aiokafka.errors import (
     KafkaError,
     TopicAuthorizationFailedError,
 )
+from aiokafka.structs import ConsumerRecord
 
 from memory.errors import Misconfigured, Retryable
 from memory.records import HandlerFactory
-from memory.settings import Settings
+from memory.settings import LlmProvider, Settings
 from streams import metrics
 from streams.admin import ensure_topics
 from streams.attempts import Attempts
-from streams.batch import Batch, batches_of
+from streams.batch import Batch, records_of
 from streams.clients import REQUEST_TIMEOUT_S, kafka_away, make_consumer, rebalance_timeout_ms
+from streams.gathering import ASKING, inlet_of
 from streams.lag import watch_lag
 from streams.letters import one_line
 from streams.publisher import Publisher
@@ -43,8 +50,9 @@ from streams.retry import Backoff
 from streams.scope import Cut, Scope
 from streams.state import DeliveryState, Need, Phase
 from streams.topics import Stage
+from streams.watermark import Watermark
 
-#: Batches read and not yet settled: one that settles, one with the handler, one read ahead.
+#: Batches made and not yet settled: one that settles, one with the handler, one read ahead.
 IN_LINE = 3
 #: Longest wait of one poll, in milliseconds.
 POLL_MS = 200
@@ -72,7 +80,8 @@ class Delivery(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has
         self._factory = factory
         self._life = Scope()
         self._stopping = False
-        self._epoch = 0  # raised when partitions are handed over: what was read before must not be started any more
+        self._inlet = inlet_of(stage, settings)
+        self._watermark = Watermark()  # a new one when partitions are handed over: what was read before comes again
         self._line: deque[Batch] = deque()
         self._order: asyncio.Queue[Batch] = asyncio.Queue(IN_LINE)
         self._room = asyncio.Event()
@@ -101,7 +110,7 @@ class Delivery(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has
                 handler = await self._stores.until_done(
                     lambda: stack.enter_async_context(self._factory(self._settings))
                 )
-                self._attempts = Attempts(handler, self._stores, timeout_s=self._settings.write_timeout_s)
+                self._attempts = Attempts(handler, self._stores, timeout_s=handle_timeout_s(self.stage, self._settings))
                 publisher = await stack.enter_async_context(Publisher.open(self._settings))
                 await self._input.until_done(lambda: ensure_topics(self._settings))
                 consumer = await self._input.until_done(lambda: self._joined(stack))
@@ -145,20 +154,44 @@ class Delivery(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has
         while not self._stopping:
             try:
                 await self._have_room(consumer)
-                # no await between the records leaving the client and the look at the epoch: a rebalance must not fit in
-                read = await consumer.getmany(timeout_ms=POLL_MS, max_records=self._settings.batch_max_events)
+                # no await between the records leaving the client and their being held: a rebalance must not fit in
+                read = await self._read(consumer)
             except KafkaError as error:
                 await self._input.wait(_readable(error, self._settings))
                 continue
-            epoch = self._epoch
-            for batch in batches_of(read):
-                await self._have_room(consumer)
-                if epoch != self._epoch or self._stopping:
-                    break
-                self._line.append(batch)
-                self._count()
-                self._order.put_nowait(batch)
-                await put(batch)
+            records = list(records_of(read))
+            for record in records:
+                self._watermark.read(record)
+            self._inlet.add(records, time.monotonic())
+            await self._hand_on(consumer, put)
+
+    async def _read(self, consumer: AIOKafkaConsumer) -> Mapping[TopicPartition, Sequence[ConsumerRecord]]:
+        """Poll until something that is held may be due; read nothing while as much is held as may be."""
+        due_in_s = self._inlet.due_in_s(time.monotonic())
+        wait_ms = POLL_MS if due_in_s is None else max(1, min(POLL_MS, math.ceil(due_in_s * 1_000)))
+        read: Mapping[TopicPartition, Sequence[ConsumerRecord]]
+        if self._inlet.full:
+            await asyncio.sleep(wait_ms / 1_000)
+            read = await consumer.getmany(_NOTHING, timeout_ms=0)
+        else:
+            read = await consumer.getmany(timeout_ms=wait_ms, max_records=self._settings.batch_max_events)
+        return read
+
+    async def _hand_on(self, consumer: AIOKafkaConsumer, put: Callable[[Batch], Awaitable[None]]) -> None:
+        """Give the agent the batches that are due; what a rebalance took back meanwhile is not held any more."""
+        while True:
+            await self._have_room(consumer)
+            if self._stopping:
+                return
+            records = self._inlet.take(time.monotonic())
+            self._count()
+            if not records:
+                return
+            batch = Batch(records, self._watermark)
+            self._line.append(batch)
+            self._count()
+            self._order.put_nowait(batch)
+            await put(batch)
 
     async def _have_room(self, consumer: AIOKafkaConsumer) -> None:
         """Wait until the line has room; nothing is read meanwhile, and the group hears that the member is alive."""
@@ -171,6 +204,10 @@ class Delivery(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has
 
     def _count(self) -> None:
         self.state.pending = len(self._line)
+        self.state.held = self._inlet.held
+        self.state.postponed, resumes_in_s = self._inlet.postponed(time.monotonic())
+        self.state.resumes_at = datetime.now(UTC) + timedelta(seconds=resumes_in_s) if self.state.postponed else None
+        metrics.POSTPONED.labels(self.stage.value).set(self.state.postponed)
         (self._room.set if len(self._line) < IN_LINE else self._room.clear)()
         (self._idle.clear if self._line else self._idle.set)()
 
@@ -232,24 +269,32 @@ class Delivery(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has
         begun_s = time.monotonic()
         output, letters = self.stage.output.name_in(settings), self.stage.source.dead_letters_in(settings)
         await self._output.until_done(lambda: publisher.publish(output, worked.outgoing))
+        for published in worked.published:
+            await self._output.until_done(published)
         posted = [(letter.record.partition, letter.as_outgoing(self.stage)) for letter in worked.letters]
         await self._output.until_done(lambda: publisher.publish_to(letters, posted))
         metrics.PUBLISHED.labels(stage).inc(len(worked.outgoing))
         for letter in worked.letters:
             metrics.DEAD_LETTERS.labels(stage, letter.error.code).inc()
             _log.warning("%s: %s is a dead letter: %s", stage, letter.record.place, one_line(str(letter.error)))
-        if await self._committed(batch, consumer):
+        later = {one.record.place for one in worked.postponed}
+        settled = [record for record in batch.records if not later or record.place not in later]
+        if await self._committed(batch.watermark.settle(settled), consumer):
             metrics.BATCHES.labels(stage).inc()
-            metrics.RECORDS.labels(stage).inc(len(batch.records))
+            metrics.RECORDS.labels(stage).inc(len(settled))
+        if batch.watermark is self._watermark:  # else the partitions have changed hands, and the records come again
+            self._inlet.postpone(worked.postponed, time.monotonic())
         metrics.SETTLE_SECONDS.labels(stage).observe(time.monotonic() - begun_s)
 
-    async def _committed(self, batch: Batch, consumer: AIOKafkaConsumer) -> bool:
+    async def _committed(self, ends: Mapping[TopicPartition, int], consumer: AIOKafkaConsumer) -> bool:
         """Commit, waiting for the broker as long as it takes; False when the group has moved on without us."""
+        if not ends:
+            return True
 
         async def commit() -> None:
             try:
                 async with asyncio.timeout(REQUEST_TIMEOUT_S):
-                    await consumer.commit(dict(batch.ends))
+                    await consumer.commit(dict(ends))
             except TimeoutError as error:
                 raise kafka_away(self._settings, error) from error
 
@@ -268,16 +313,22 @@ class Delivery(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has
 
     async def on_partitions_revoked(self, revoked: set[TopicPartition]) -> None:
         """Finish and commit the batch in hand, or abandon it, before the partitions get another owner."""
-        self._epoch += 1
+        self._read_again()
         self.state.partitions = frozenset()
         if revoked:
             await self._clear_line(rebalance_timeout_ms(self._settings) / 2_000)
 
     async def on_partitions_assigned(self, assigned: set[TopicPartition]) -> None:
-        """Note which partitions are ours now."""
+        """Note which partitions are ours now; reading begins at what is committed."""
+        self._read_again()
         self.state.partitions = frozenset(place.partition for place in assigned)
         if self.state.phase is Phase.STARTING:
             self.state.phase = Phase.RUNNING
+
+    def _read_again(self) -> None:
+        self._inlet.clear()
+        self._watermark = Watermark()
+        self._count()
 
     async def _clear_line(self, within_s: float) -> None:
         """Abandon what is not begun or waits for a store; let the rest finish within the time, else abandon it."""
@@ -290,6 +341,12 @@ class Delivery(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has
         except TimeoutError:
             for batch in self._line:
                 batch.abandon()
+
+
+def handle_timeout_s(stage: Stage, settings: Settings) -> float:
+    """Give the bound on one call of a stage's handler: a write, and two calls of a model where one is asked."""
+    asks = stage in ASKING and settings.llm_provider is not LlmProvider.RULES
+    return settings.write_timeout_s + (2 * settings.llm_timeout_s if asks else 0.0)
 
 
 def _readable(error: KafkaError, settings: Settings) -> Retryable:

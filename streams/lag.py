@@ -38,7 +38,7 @@ async def watch_lag(consumer: AIOKafkaConsumer, state: DeliveryState, settings: 
         for place, records in lag.items():
             metrics.LAG.labels(state.stage.value, str(place.partition)).set(records)
         unread = any(records and positions[place] == before.get(place) for place, records in lag.items())
-        if not unread or state.pending:
+        if not unread or state.pending or state.held:  # what is held may be why nothing is read
             state.unread_since_s = None
         elif state.unread_since_s is None:
             state.unread_since_s = time.monotonic()

@@ -29,3 +29,4 @@ LAG = Gauge(
     "Records of a partition not yet read; a lower bound on the local broker, whose end offsets are low",
     ["stage", "partition"],
 )
+POSTPONED = Gauge("magma_stage_postponed_records", "Records held until a tenant may be worked for again", ["stage"])

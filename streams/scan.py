@@ -10,7 +10,7 @@ from aiokafka.errors import KafkaError
 from memory.records import Record
 from memory.settings import Settings
 from streams.admin import topic_partitions
-from streams.batch import batches_of
+from streams.batch import records_of
 from streams.clients import REQUEST_TIMEOUT_S, kafka_away, make_consumer
 
 #: A poll that gives nothing for so long has reached the end, in milliseconds.
@@ -36,7 +36,7 @@ async def scan(settings: Settings, topic: str, *, most: int = 512) -> AsyncItera
             ends = await consumer.end_offsets(places)
         while True:
             read = await consumer.getmany(timeout_ms=QUIET_MS, max_records=most)
-            records = [record for batch in batches_of(read) for record in batch.records]
+            records = list(records_of(read))
             if records:
                 yield records
             if all(record.timestamp_ms > begun_ms for record in records):  # also when there are none

@@ -39,13 +39,20 @@ class Waiting:
 
 @dataclass(slots=True)
 class DeliveryState:
-    """The state of one stage. `partitions`: those it owns now; `pending`: batches read and not yet settled."""
+    """The state of one stage. `partitions`: those it owns now; `pending`: batches made and not yet settled.
+
+    `held`: records that wait for their window; `postponed`: those among them that cannot be handled before
+    `resumes_at`, as when a tenant's budget is spent. Others go on meanwhile, so the stage is ready.
+    """
 
     stage: Stage
     phase: Phase = Phase.STARTING
     partitions: frozenset[int] = frozenset()
     waiting: dict[Need, Waiting] = field(default_factory=dict)
     pending: int = 0
+    held: int = 0
+    postponed: int = 0
+    resumes_at: datetime | None = None
     progressed_s: float = field(default_factory=time.monotonic)
     unread_since_s: float | None = None
 
@@ -91,6 +98,11 @@ class DeliveryState:
             "phase": self.phase.value,
             "partitions": sorted(self.partitions),
             "pending_batches": self.pending,
+            "held_records": self.held,
+            "postponed": {
+                "records": self.postponed,
+                "resumes_at": None if self.resumes_at is None else self.resumes_at.isoformat(),
+            },
             "waiting": [
                 {
                     "need": need.value,

@@ -9,10 +9,11 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from memory.errors import MalformedEvent, Misconfigured, Poison, StoreUnavailable
-from memory.records import Handled, HandlerFactory, Outgoing, Record, Rejected
+from memory.records import Handled, HandlerFactory, Outgoing, Postponed, Record, Rejected
 from memory.settings import Settings
 
 
@@ -65,7 +66,10 @@ class Ledger:
 
 
 class LedgerHandler:
-    """Writes to the ledger. A value beginning with `poison`, and a tombstone, raise; `reject` is rejected."""
+    """Writes to the ledger. A value beginning with `poison`, and a tombstone, raise; `reject` is rejected.
+
+    While `spent` is asked for, records of the tenant of that name are postponed by half a second.
+    """
 
     def __init__(self, ledger: Ledger, pid: int) -> None:
         self._ledger = ledger
@@ -77,10 +81,17 @@ class LedgerHandler:
         await self._fail()
         if any(record.value is None or record.value.startswith(b"poison") for record in records):
             raise Poison("a bad record\nis in this batch")
-        good = [record for record in records if not (record.value or b"").startswith(b"reject")]
-        rejected = tuple(Rejected(record, MalformedEvent("no")) for record in records if record not in good)
+        later = [record for record in records if ledger.asked("spent") and (record.key or b"").startswith(b"spent|")]
+        now = [record for record in records if record not in later]
+        good = [record for record in now if not (record.value or b"").startswith(b"reject")]
+        rejected = tuple(Rejected(record, MalformedEvent("no")) for record in now if record not in good)
         await asyncio.to_thread(ledger.write, good, self._pid)
-        return Handled(tuple(Outgoing(record.key or b"", record.value or b"") for record in good), rejected)
+        soon = datetime.now(UTC) + timedelta(seconds=0.5)
+        return Handled(
+            tuple(Outgoing(record.key or b"", record.value or b"") for record in good),
+            rejected,
+            tuple(Postponed(record, soon) for record in later),
+        )
 
     async def _fail(self) -> None:
         ledger = self._ledger
