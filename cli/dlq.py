@@ -1,7 +1,5 @@
 """`magma dlq`: dead letters, for the person who fixes what made them."""
 
-import re
-from datetime import timedelta
 from typing import Annotated
 
 import typer
@@ -10,7 +8,8 @@ from rich.table import Table
 
 from cli.loop import run
 from cli.options import DataDir, JsonFlag, settings_for
-from cli.output import emit
+from cli.output import as_it_is, emit
+from cli.times import age
 from memory.errors import NotFound
 from streams.dlq import DeadLetter, drop, letters, redrive
 from streams.letters import ErrorHeader
@@ -18,7 +17,6 @@ from streams.topics import Topic
 
 dlq = typer.Typer(help="Dead letters: list, show, redrive, drop.", no_args_is_help=True, rich_markup_mode=None)
 
-_UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 #: How much of a value `dlq list` shows, and `dlq show` at most, in bytes.
 SHOWN_BYTES = 65_536
 
@@ -141,8 +139,8 @@ def _chosen(
 ) -> list[DeadLetter]:
     """Give the letters meant; raises `NotFound` for a named one that does not lie there."""
     topics = tuple(Topic) if topic is None else (topic,)
-    age = None if older_than is None else _age(older_than)
-    found = run(letters(settings_for(data_dir), topics, code=error, older_than=age))
+    older = None if older_than is None else age(older_than)
+    found = run(letters(settings_for(data_dir), topics, code=error, older_than=older))
     if not places:
         return found
     by_place = {letter.place: letter for letter in found}
@@ -152,18 +150,12 @@ def _chosen(
     return [by_place[place] for place in places]
 
 
-def _age(text: str) -> timedelta:
-    match = re.fullmatch(r"(\d{1,6})([smhd])", text.strip())
-    if match is None:
-        raise typer.BadParameter(f"{text!r} is no age: write 90s, 15m, 2h or 1d")
-    return timedelta(seconds=int(match[1]) * _UNITS[match[2]])
-
-
 def _table(views: list[LetterView]) -> Table:
     table = Table(title=f"{len(views)} dead letters", title_justify="left")
     for column in ("place", "stage", "error", "attempts", "at", "message"):
         table.add_column(column)
     for view in views:
         place = f"{view.topic}/{view.partition}/{view.offset}"
-        table.add_row(place, view.stage, view.error, str(view.attempts), view.at, view.message)
+        cells = (place, view.stage, view.error, str(view.attempts), view.at, view.message)
+        table.add_row(*map(as_it_is, cells))
     return table

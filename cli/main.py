@@ -21,6 +21,7 @@ COMMANDS = {
     "worker": "worker",
     "serve": "serve",
     "check": "check",
+    "keys": "keys",
     "dlq": "dlq",
     "replay": "replay",
     "bench": "bench",

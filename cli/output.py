@@ -4,6 +4,7 @@ Exit status: 0 done, 1 failed (one sentence on stderr), 2 wrong use, 130 interru
 """
 
 import os
+import re
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,6 +29,9 @@ PIPE_WIDTH = 240
 
 DEBUG_FLAG = "--debug"
 
+#: Control characters but newline and tab, marks that turn the direction, halves of surrogate pairs.
+_ACTIVE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
 #: What a command gives: a model or a plain object of JSON values (dates, enums and UUIDs included).
 Document = BaseModel | Mapping[str, Any]
 
@@ -36,6 +40,12 @@ def to_console() -> Console:
     """Give a console on stdout; made at each call so that a replaced `sys.stdout` is respected."""
     piped = not sys.stdout.isatty()
     return Console(file=sys.stdout, soft_wrap=piped, width=PIPE_WIDTH if piped else None)
+
+
+def as_it_is(text: str, style: str = "") -> Text:
+    """Give text that others wrote so that it is shown and does nothing: no markup, no control sequences of a terminal,
+    no turning of the writing's direction."""
+    return Text(_ACTIVE.sub("\ufffd", text), style=style)
 
 
 def to_stderr() -> Console:
@@ -62,7 +72,7 @@ def emit(
 
 def note(sentence: str) -> None:
     """Say something on stderr that is neither the result nor an error."""
-    to_stderr().print(Text(sentence))
+    to_stderr().print(as_it_is(sentence))
 
 
 def fail(error: MagmaError | str, *, status: int = EXIT_FAILED) -> NoReturn:
@@ -138,5 +148,5 @@ def _pairs(document: Document) -> Table:
     table = Table(show_header=False, box=None)
     for key, value in plain.items():
         shown = value if isinstance(value, str) else orjson.dumps(value, default=str).decode()
-        table.add_row(Text(key, style="bold"), Text(shown))
+        table.add_row(Text(key, style="bold"), as_it_is(shown))
     return table

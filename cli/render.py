@@ -4,6 +4,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 from rich.tree import Tree
 
+from cli.output import as_it_is
 from query_api.models import QueryResult, ResultEvent
 
 
@@ -18,11 +19,11 @@ def render_answer(result: QueryResult, *, explain: bool, most_events: int = 20) 
     answer = getattr(result, "answer", None)
     parts: list[RenderableType] = [head]
     if answer:
-        parts.append(Text(answer, style="bold"))
+        parts.append(as_it_is(answer, "bold"))
     if explain:
         parts.append(_tree(result, most_events))
     else:
-        parts.append(Text(result.context))
+        parts.append(as_it_is(result.context))
     return Group(*parts)
 
 
@@ -37,7 +38,7 @@ def _tree(result: QueryResult, most_events: int) -> Tree:
             start, end = refs.get(step.from_, step.from_), refs.get(step.to, step.to)
             edge = f"{step.edge} via {step.via}" if step.via else str(step.edge)
             arrow = f" ─{edge}→ " if step.forward else f" ←{edge}─ "
-            hop = Text(start, style="green").append(arrow, style="cyan").append(end, style="green")
+            hop = Text.assemble(as_it_is(start, "green"), as_it_is(arrow, "cyan"), as_it_is(end, "green"))
             branch.add(hop.append(f"  {step.score:.3f} {step.origin or 'by construction'}", style="dim"))
         anchor = anchors.get(event.id)
         if anchor is not None and not event.path:
@@ -50,7 +51,7 @@ def _line(event: ResultEvent) -> Text:
     text = " ".join(event.text.split())
     shown = text if len(text) <= 140 else text[:139] + "…"
     line = Text(f"{event.salience:.3f} ", style="bold").append(f"{event.occurred_at} ", style="dim")
-    line.append(f"{event.speaker or event.agent}: ").append(shown).append(f"  <ref:{event.ref}>", style="green")
+    line.append(as_it_is(f"{event.speaker or event.agent}: {shown}")).append(as_it_is(f"  <ref:{event.ref}>", "green"))
     if event.dates:
         line.append(f"  [event date: {', '.join(map(str, event.dates))}]", style="magenta")
     return line

@@ -1,23 +1,26 @@
-"""Who may ask, and for whom.
+"""What a route knows of its caller: the one tenant it can reach, once the credential's scope allows the route.
 
-The tenant is never read from a body. Until authentication is configured the service is for this machine alone: it binds
-loopback only, refuses requests from elsewhere or under another host name (a web page that rebinds its name), and takes
-the tenant from the header `X-Magma-Tenant`, which no web page can send without being asked first.
+The tenant is never read from a body, a path or a query: it is the credential's. Until authentication is configured the
+service is for this machine alone: it binds loopback only, refuses requests from elsewhere or under another host name (a
+web page that rebinds its name), and takes the tenant from the header `X-Magma-Tenant`, which no web page can send
+without being asked first.
 """
 
 import ipaddress
+from collections.abc import Callable
 from typing import Annotated
 
-from fastapi import Depends, Header, Request
-from pydantic import TypeAdapter, ValidationError
+from fastapi import Depends, Request, Security
+from fastapi.security import HTTPBearer
 
 from memory.errors import BadSetting
-from memory.events import Name
+from query_api.auth.caller import Caller, Scope
 from query_api.problems import Refused
 
 TENANT_HEADER = "X-Magma-Tenant"
 
-_NAME: TypeAdapter[str] = TypeAdapter(Name)
+#: For the OpenAPI document; the gate has read the header before.
+_bearer = HTTPBearer(auto_error=False, description="an API key (`mgm_…`) or a token of the configured issuer")
 
 
 def is_loopback(host: str) -> bool:
@@ -30,36 +33,31 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def check_bind(host: str) -> None:
+def check_bind(host: str, *, authenticated: bool = False) -> None:
     """Refuse to serve beyond this machine without authentication; raises `BadSetting`."""
-    if not is_loopback(host):
+    if not authenticated and not is_loopback(host):
         raise BadSetting(
             f"refusing to serve on {host}: no authentication is configured, and everyone there could read every tenant",
-            hint="serve on 127.0.0.1, with a proxy that authenticates in front",
+            hint="set api_keys_file (see `magma keys`) or jwt_jwks, or serve on 127.0.0.1",
         )
 
 
-def local_only(request: Request) -> None:
-    """Refuse what does not come from this machine or is meant for another host name."""
-    peer = request.client.host if request.client is not None else "localhost"  # a Unix socket has no peer address
-    if not is_loopback(peer) or not is_loopback(request.url.hostname or ""):
-        raise Refused(403, "loopback_only", "without authentication configured only this machine may ask")
+def tenant_with(scope: Scope) -> Callable[..., str]:
+    """Give the dependency of a route that needs a scope; it gives the caller's tenant."""
+
+    def tenant(request: Request, _: Annotated[object, Security(_bearer)] = None) -> str:
+        caller: Caller = request.state.caller  # the gate lets nobody through without
+        if scope not in caller.scopes:
+            challenge = f'Bearer realm="magma", error="insufficient_scope", scope="{scope}"'
+            raise Refused(
+                403, "scope_missing", f"this needs the scope {scope}", headers={"WWW-Authenticate": challenge}
+            )
+        return caller.tenant
+
+    return tenant
 
 
-def tenant_of(
-    request: Request,
-    x_magma_tenant: Annotated[
-        str | None, Header(description="The tenant; only while no authentication is configured")
-    ] = None,
-) -> str:
-    """Give the tenant a request is for."""
-    local_only(request)
-    if x_magma_tenant is None:
-        raise Refused(401, "tenant_required", f"the request names no tenant in {TENANT_HEADER}")
-    try:
-        return _NAME.validate_python(x_magma_tenant)
-    except ValidationError as error:
-        raise Refused(400, "tenant_invalid", f"{TENANT_HEADER}: 1 to 256 characters, no `|`") from error
-
-
-Tenant = Annotated[str, Depends(tenant_of)]
+#: The tenant of a route that reads.
+Tenant = Annotated[str, Depends(tenant_with(Scope.READ))]
+#: The tenant of a route that erases.
+ErasingTenant = Annotated[str, Depends(tenant_with(Scope.ERASE))]

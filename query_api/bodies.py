@@ -7,16 +7,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from query_api.problems import problem, respond
 
-#: Longest request body, in bytes: a question is at most 4,000 characters.
-MAX_BODY_BYTES = 65_536
-#: A body must have arrived within so many seconds.
-BODY_TIMEOUT_S = 10.0
-
 
 class BoundedBodies:
     """ASGI middleware: reads the whole body first, and answers 413 or 408 in the app's place when it does not fit."""
 
-    def __init__(self, app: ASGIApp, max_bytes: int = MAX_BODY_BYTES, timeout_s: float = BODY_TIMEOUT_S) -> None:
+    def __init__(self, app: ASGIApp, max_bytes: int, timeout_s: float) -> None:
         self._app = app
         self._max_bytes = max_bytes
         self._timeout_s = timeout_s

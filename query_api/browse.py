@@ -18,13 +18,11 @@ from query_api.access import Tenant
 from query_api.backends import Opened
 from query_api.models import EventView
 
-#: Bounds of a page.
-MAX_PAGE = 500
+#: Items of a page when the request does not say.
 DEFAULT_PAGE = 100
 #: Entities with more events are not listed event by event among an event's neighbours.
 NEIGHBOUR_HUB_LIMIT = 20
 
-Limit = Annotated[int, Query(ge=1, le=MAX_PAGE, description="most items of the page")]
 After = Annotated[str | None, Query(max_length=256, description="`next` of the page before")]
 Ident = Annotated[str, Path(max_length=256)]
 
@@ -110,9 +108,11 @@ class EntitiesPage(_View):
     next: str | None = Field(None, description="give it back as `after`")
 
 
-def browse(opened: Callable[[], Opened]) -> APIRouter:
+def browse(opened: Callable[[], Opened], *, max_page: int) -> APIRouter:
     """Give the reading routes; `opened` gives the stores or raises what keeps them closed."""
     router = APIRouter(prefix="/v1", tags=["memory"])
+    default_page = min(DEFAULT_PAGE, max_page)
+    Limit = Annotated[int, Query(ge=1, le=max_page, description="most items of the page")]  # noqa: N806  a type
 
     def graph(tenant: str) -> GraphReader:
         return opened().graph.reader(tenant)
@@ -152,7 +152,7 @@ def browse(opened: Callable[[], Opened]) -> APIRouter:
         )
 
     @router.get("/sessions")
-    async def sessions(tenant: Tenant, limit: Limit = DEFAULT_PAGE, after: After = None) -> SessionsPage:
+    async def sessions(tenant: Tenant, limit: Limit = default_page, after: After = None) -> SessionsPage:
         """Give the tenant's sessions."""
         page = await graph(tenant).sessions(limit=limit, after=after or "")
         views = [
@@ -169,7 +169,7 @@ def browse(opened: Callable[[], Opened]) -> APIRouter:
 
     @router.get("/sessions/{session:path}/timeline")
     async def timeline(
-        tenant: Tenant, session: Ident, limit: Limit = DEFAULT_PAGE, after: After = None
+        tenant: Tenant, session: Ident, limit: Limit = default_page, after: After = None
     ) -> TimelinePage:
         """Give a session's events in the order they happened; `after` is the id of an event."""
         reader = graph(tenant)
@@ -191,7 +191,7 @@ def browse(opened: Callable[[], Opened]) -> APIRouter:
     async def entities(
         tenant: Tenant,
         name: Annotated[str | None, Query(max_length=256, description="any spelling of one name")] = None,
-        limit: Limit = DEFAULT_PAGE,
+        limit: Limit = default_page,
         after: After = None,
     ) -> EntitiesPage:
         """Give the tenant's entities, or the one that a name means."""

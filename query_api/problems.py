@@ -2,6 +2,8 @@
 
 import logging
 import math
+from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any
 
 import orjson
@@ -27,7 +29,10 @@ MEDIA_TYPE = "application/problem+json"
 RETRY_AFTER_S = 2
 
 _log = logging.getLogger(__name__)
-_HTTP_CODES = {404: "not_found", 405: "method_not_allowed"}
+_HTTP_CODES = {400: "malformed_body"}  # raised for a body that is JSON by name and cannot be read: too deep, too large
+#: Longest message and field name that a problem repeats, in characters.
+_MESSAGE_CHARS = 600
+_FIELD_CHARS = 100
 
 
 class Problem(BaseModel):
@@ -44,11 +49,24 @@ class Problem(BaseModel):
 
 
 class Refused(Exception):
-    """Raised by the HTTP face itself: a request that is answered with a problem of its own."""
+    """Raised by the HTTP face itself: a request that is answered with a problem of its own, and headers beside it."""
 
-    def __init__(self, status: int, code: str, detail: str, *, hint: str = "", missing: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        detail: str,
+        *,
+        missing: tuple[str, ...] = (),
+        errors: tuple[tuple[str, str], ...] = (),
+        headers: Mapping[str, str] | None = None,
+        retry_after_s: float | None = None,
+    ) -> None:
         super().__init__(detail)
-        self.problem = problem(status, code, detail, hint=hint, missing=list(missing))
+        fields = [{"field": field, "message": message} for field, message in errors]
+        self.problem = problem(status, code, detail, missing=list(missing), errors=fields)
+        self.headers = dict(headers or {})
+        self.retry_after_s = retry_after_s
 
 
 #: For the OpenAPI document: what any path may answer instead.
@@ -58,9 +76,14 @@ PROBLEM_RESPONSES: dict[int | str, dict[str, Any]] = {
 
 
 def problem(status: int, code: str, detail: str, **given: Any) -> Problem:
-    """Make a problem document."""
-    title = code.replace("_", " ")
-    return Problem(type=f"urn:magma:problem:{code}", title=title, status=status, code=code, detail=detail, **given)
+    """Make a problem document; what it repeats of a request is bounded and has no control characters."""
+    title, told = code.replace("_", " "), plain(detail, _MESSAGE_CHARS)
+    return Problem(type=f"urn:magma:problem:{code}", title=title, status=status, code=code, detail=told, **given)
+
+
+def plain(text: str, most: int) -> str:
+    """Give the text with every character that does not print (lone surrogates too) as `?`, at most `most` long."""
+    return "".join(char if char.isprintable() else "?" for char in text[:most])
 
 
 def problem_of(error: MagmaError) -> Problem:
@@ -79,13 +102,13 @@ def problem_of(error: MagmaError) -> Problem:
     return problem(status, error.code, error.message, hint=error.hint)
 
 
-def respond(found: Problem, retry_after_s: float | None = None) -> Response:
-    """Answer with a problem; a 503 always says when to try again."""
-    headers = {}
-    if found.status == 503:
-        headers["Retry-After"] = str(math.ceil(retry_after_s or RETRY_AFTER_S))
+def respond(found: Problem, retry_after_s: float | None = None, headers: Mapping[str, str] | None = None) -> Response:
+    """Answer with a problem; a 429 or 503 always says when to try again."""
+    sent = {"Cache-Control": "no-store", **(headers or {})}
+    if found.status in (429, 503):
+        sent["Retry-After"] = str(math.ceil(retry_after_s or RETRY_AFTER_S))
     body = orjson.dumps(found.model_dump(exclude_defaults=False))
-    return Response(body, status_code=found.status, media_type=MEDIA_TYPE, headers=headers)
+    return Response(body, status_code=found.status, media_type=MEDIA_TYPE, headers=sent)
 
 
 def install(app: FastAPI) -> None:
@@ -99,13 +122,16 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(Refused)
     async def _refused(_: Request, error: Refused) -> Response:
-        return respond(error.problem)
+        return respond(error.problem, error.retry_after_s, error.headers)
 
     @app.exception_handler(RequestValidationError)
     async def _invalid(_: Request, error: RequestValidationError) -> Response:
         # what was sent is not repeated: it may be private, and it may be long
         errors = [
-            {"field": ".".join(str(part) for part in item["loc"][1:]) or "body", "message": str(item["msg"])}
+            {
+                "field": plain(".".join(str(part) for part in item["loc"][1:]), _FIELD_CHARS) or "body",
+                "message": plain(str(item["msg"]), _MESSAGE_CHARS),
+            }
             for item in error.errors()[:10]
         ]
         detail = "; ".join(f"{item['field']}: {item['message']}" for item in errors)
@@ -113,8 +139,8 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def _http(_: Request, error: HTTPException) -> Response:
-        code = _HTTP_CODES.get(error.status_code, f"http_{error.status_code}")
-        return respond(problem(error.status_code, code, str(error.detail)))
+        code = _HTTP_CODES.get(error.status_code) or HTTPStatus(error.status_code).name.lower()
+        return respond(problem(error.status_code, code, str(error.detail)), headers=error.headers)
 
     @app.exception_handler(Exception)
     async def _unexpected(_: Request, __: Exception) -> Response:

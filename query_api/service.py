@@ -3,20 +3,24 @@
 import logging
 import signal
 import socket
+import ssl
 from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from typing import Any
 
 import orjson
 import uvicorn
-from fastapi import FastAPI, Request
+from fastapi import Depends, FastAPI, Request
 from fastapi.responses import Response, StreamingResponse
 
 import memory
 from memory.errors import BadSetting, LlmNotConfigured, MagmaError, Misconfigured
 from memory.settings import Settings
-from query_api.access import Tenant, check_bind
+from query_api.access import Tenant, check_bind, is_loopback
 from query_api.answer import Answerer, Delta
+from query_api.auth.authenticator import Authenticator
+from query_api.auth.buckets import Buckets
+from query_api.auth.gate import Gate
 from query_api.backends import Backends, Opened
 from query_api.bodies import BoundedBodies
 from query_api.browse import browse
@@ -25,9 +29,7 @@ from query_api.models import AnswerResult, QueryRequest, QueryResult
 from query_api.policy import Policy
 from query_api.problems import PROBLEM_RESPONSES, Refused, install, problem_of
 from query_api.reading import Reading
-
-#: Most questions answered at once; more are told to come again.
-MAX_RUNNING = 64
+from query_api.strict import check_bounds, json_only, known_parameters
 
 _log = logging.getLogger(__name__)
 
@@ -35,7 +37,8 @@ _log = logging.getLogger(__name__)
 class Service:
     """What the routes share: the stores, the meters, and the bound on questions at once."""
 
-    def __init__(self) -> None:
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
         self.meters = Meters()
         self.backends: Backends | None = None
         self._running = 0
@@ -49,8 +52,8 @@ class Service:
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[Opened]:
         """Take one of the places for questions; raises `Refused` when all are taken."""
-        if self._running >= MAX_RUNNING:
-            raise Refused(503, "overloaded", f"{MAX_RUNNING} questions are being answered already")
+        if self._running >= self.settings.http_running_max:
+            raise Refused(503, "overloaded", "as many questions are being answered already as may be at once")
         self._running += 1
         self.meters.running.set(self._running)
         try:
@@ -61,17 +64,22 @@ class Service:
 
 
 def make_app(settings: Settings, policy: Policy | None = None) -> FastAPI:
-    """Build the app; its stores are opened when it starts, on the loop that serves, and closed when it stops."""
-    service = Service()
+    """Build the app; its stores are opened when it starts, on the loop that serves, and closed when it stops.
+
+    Raises `BadSetting` when the API keys or the key set cannot be read.
+    """
+    service = Service(settings)
+    authenticator = Authenticator(settings)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        _log.warning(
-            "no authentication is configured: this service answers this machine only, and takes the tenant from the "
-            "header X-Magma-Tenant"
-        )
+        if not authenticator.configured:
+            _log.warning(
+                "no authentication is configured: this service answers this machine only, and takes the tenant from "
+                "the header X-Magma-Tenant"
+            )
         try:
-            async with Backends.open(settings, policy) as backends:
+            async with authenticator.watching(), Backends.open(settings, policy) as backends:
                 service.backends = backends
                 try:
                     yield
@@ -89,18 +97,24 @@ def make_app(settings: Settings, policy: Policy | None = None) -> FastAPI:
         responses=PROBLEM_RESPONSES,
         docs_url=None,  # both pages load their scripts from elsewhere
         redoc_url=None,
+        dependencies=[Depends(known_parameters), Depends(json_only)],
     )
     app.state.fatal = None
     install(app)
-    app.add_middleware(BoundedBodies)
+    # the last one added is the first to see a request
+    app.add_middleware(BoundedBodies, max_bytes=settings.http_body_max_bytes, timeout_s=settings.http_body_timeout_s)
+    buckets = Buckets(settings.rate_per_s, settings.rate_burst)
+    app.add_middleware(Gate, settings=settings, authenticator=authenticator, buckets=buckets)
     app.add_middleware(Metered, meters=service.meters)
-    _add_operations(app, service)
+    _add_operations(app, service, telling=not authenticator.configured)
     _add_questions(app, service)
-    app.include_router(browse(service.opened))
+    app.include_router(browse(service.opened, max_page=settings.page_max_items))
     return app
 
 
-def _add_operations(app: FastAPI, service: Service) -> None:
+def _add_operations(app: FastAPI, service: Service, *, telling: bool) -> None:
+    """Add what needs no credential; `telling`: say why a store is missing, which names addresses."""
+
     @app.get("/live", tags=["operations"])
     async def live() -> dict[str, str]:
         """Say that the process serves; says nothing of the stores."""
@@ -112,7 +126,7 @@ def _add_operations(app: FastAPI, service: Service) -> None:
         missing = {"service": "starting or stopping"} if service.backends is None else await service.backends.missing()
         service.meters.ready.set(0 if missing else 1)
         if missing:
-            detail = "; ".join(f"{name}: {why}" for name, why in missing.items())
+            detail = "; ".join(f"{name}: {why}" if telling else name for name, why in missing.items())
             raise Refused(503, "not_ready", detail, missing=tuple(missing))
         return {"status": "ready"}
 
@@ -126,6 +140,7 @@ def _add_questions(app: FastAPI, service: Service) -> None:
     @app.post("/v1/query", tags=["questions"], response_model_exclude_none=False)
     async def query(tenant: Tenant, request: QueryRequest) -> QueryResult:
         """Retrieve for a question: intent, anchors, events with their paths, and a context within the budget."""
+        check_bounds(service.settings, request)
         async with service.turn() as opened:
             result = await opened.retriever.query(tenant, request)
         service.meters.query(result)
@@ -134,6 +149,7 @@ def _add_questions(app: FastAPI, service: Service) -> None:
     @app.post("/v1/answer", tags=["questions"], response_model=AnswerResult)
     async def answer(tenant: Tenant, request: QueryRequest, http: Request) -> Any:
         """Answer a question from what is retrieved; `Accept: text/event-stream` streams it."""
+        check_bounds(service.settings, request)
         async with service.turn() as opened:
             answerer = _answerer(opened)
             if "text/event-stream" not in http.headers.get("accept", ""):
@@ -180,13 +196,17 @@ def _event(name: str, data: bytes) -> bytes:
 def serve(settings: Settings, *, host: str | None = None, port: int | None = None) -> None:
     """Serve until told to stop (SIGINT, SIGTERM).
 
-    Raises `BadSetting` for an address beyond this machine while no authentication is configured, and `Misconfigured`
+    Raises `BadSetting` for an address beyond this machine while no authentication is configured or for keys and
+    certificates that cannot be read, and `Misconfigured`
     when a store says that a person must change something.
     """
     host = settings.serve_host if host is None else host
-    check_bind(host)
+    check_bind(host, authenticated=settings.authenticated)
     _check_free(host, settings.serve_port if port is None else port)
     app = make_app(settings)
+    _check_certificate(settings)
+    if not is_loopback(host) and settings.serve_tls_cert_file is None:
+        _log.warning("serving on %s without TLS: credentials can be read on their way unless a proxy speaks TLS", host)
     config = uvicorn.Config(
         app,
         host=host,
@@ -196,7 +216,11 @@ def serve(settings: Settings, *, host: str | None = None, port: int | None = Non
         server_header=False,
         timeout_keep_alive=30,
         timeout_graceful_shutdown=max(1, round(settings.stop_timeout_s)),
-        limit_concurrency=1_000,
+        limit_concurrency=settings.http_connections_max,
+        http="h11",  # the other parser has no bound on headers
+        h11_max_incomplete_event_size=settings.http_headers_max_bytes,
+        ssl_certfile=settings.serve_tls_cert_file,
+        ssl_keyfile=settings.serve_tls_key_file,
         proxy_headers=False,  # the peer's address decides who may ask: nobody may name another
         lifespan="on",
     )
@@ -220,6 +244,21 @@ def _check_free(host: str, port: int) -> None:
                 f"cannot listen on {host} port {port}: {error.strerror}",
                 hint="choose another with --port",
             ) from error
+
+
+def _check_certificate(settings: Settings) -> None:
+    """Raise `BadSetting` for a certificate or key that cannot be used; a key must not have a password."""
+    if settings.serve_tls_cert_file is None:
+        return
+    try:
+        ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(
+            settings.serve_tls_cert_file, settings.serve_tls_key_file, password=lambda: ""
+        )
+    except OSError as error:  # ssl.SSLError is one
+        raise BadSetting(
+            f"the certificate of the query service cannot be used: {type(error).__name__}",
+            hint="check serve_tls_cert_file and serve_tls_key_file",
+        ) from None
 
 
 @contextmanager

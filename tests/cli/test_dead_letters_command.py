@@ -141,4 +141,4 @@ def test_letters_are_chosen_by_topic_error_and_age(magma: Magma, tenant: str, tm
     assert mine not in letters(magma, "--topic", "memory.events")
     assert mine not in letters(magma, "--error", "oversize_event")
     assert mine not in letters(magma, "--older-than", "1h")
-    assert "is no age" in magma("dlq", "list", "--older-than", "soon", status=2).err
+    assert "is no span of time" in magma("dlq", "list", "--older-than", "soon", status=2).err

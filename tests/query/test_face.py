@@ -9,7 +9,6 @@ from memory.errors import BadSetting, LlmNotConfigured, MalformedEvent, NotFound
 from memory.settings import load_settings
 from query_api import backends
 from query_api.access import check_bind, is_loopback
-from query_api.bodies import MAX_BODY_BYTES
 from query_api.problems import problem_of
 from query_api.service import make_app, serve
 
@@ -91,7 +90,7 @@ async def test_a_body_over_its_bound_is_refused_however_it_is_sent(client: httpx
         for _ in range(100):
             yield b"x" * 1_000
 
-    whole = await client.post("/v1/query", content=b"x" * (MAX_BODY_BYTES + 1), headers=TENANT)
+    whole = await client.post("/v1/query", content=b"x" * (load_settings().http_body_max_bytes + 1), headers=TENANT)
     chunked = await client.post("/v1/query", content=endless(), headers=TENANT)
     for response in (whole, chunked):
         assert response.status_code == 413
@@ -117,7 +116,9 @@ async def test_another_host_name_or_another_machine_is_refused(client: httpx.Asy
 
 async def test_unknown_paths_and_methods_are_problems_too(client: httpx.AsyncClient) -> None:
     assert code_of(await client.get("/nowhere")) == "not_found"
-    assert code_of(await client.get("/v1/query")) == "method_not_allowed"
+    assert code_of(await client.get("/v1/nowhere", headers=TENANT)) == "not_found"
+    wrong = await client.get("/v1/query", headers=TENANT)
+    assert (code_of(wrong), wrong.headers["allow"]) == ("method_not_allowed", "POST")
 
 
 async def test_meters_count_by_route_and_never_by_what_was_asked(client: httpx.AsyncClient) -> None:

@@ -1,0 +1,1 @@
+"""Who asks, and what they may do: API keys, tokens, and the gate in front of every route under `/v1`."""
