@@ -1,58 +1,66 @@
 """The entity relation: which names an event mentions and who said it, resolved to one node for each entity."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
-from consolidators.aliases import Aliases
 from consolidators.batch import Change, Outcome, Work
-from consolidators.people import People
 from consolidators.windows import ordered, windows_of
 from memory.errors import Poison
 from memory.events import EventNode
-from memory.graph import Done, Graph, Mark
+from memory.graph import Done, Graph, Mark, NameChange
 from memory.llm import Ask, Extractor, FoundEntity
-from memory.llm.entity_rules import SURE, entity_type
-from memory.llm.model import EntityType
-from memory.names import normal_form
-from memory.relations import EdgeType, Mention, Origin, Provenance
+from memory.llm.entity_rules import entity_type
+from memory.names import name_form, normal_form
+from memory.relations import EdgeType, EntityType, Mention, Origin, Provenance
 
 _SURFACE_CHARS = 256
-_PERSONAL = frozenset({EntityType.PERSON, EntityType.AGENT, EntityType.OTHER})
+#: What `memory.changes` calls a spelling that stands for another entity than before: no edge of the graph.
+ALIAS_OF = "ALIAS_OF"
 _ASKS = frozenset({Ask.ENTITIES})
 
 
 class Entities:
-    """Writes MENTIONS and SPOKEN_BY; an event that was finished before keeps what was found then."""
+    """Writes MENTIONS and SPOKEN_BY; an event that was finished before keeps what was found then.
+
+    What is found in an event depends on the event alone; what its spellings stand for, on the set of all spellings of
+    the tenant (`memory.identity`). So events in any order and any batches end in the same entities.
+    """
 
     mark = Mark.ENTITIES
 
     def __init__(self, graph: Graph, extractor: Extractor) -> None:
         self._graph = graph
         self._extractor = extractor
-        self._people = People()
 
     async def consolidate(self, work: Work) -> Outcome:
         """See `Consolidator.consolidate`."""
-        reader = self._graph.reader(work.tenant)
+        reader, writer = self._graph.reader(work.tenant), self._graph.writer()
         pending = await reader.unfinished(work.ids, (self.mark,))
         events = await reader.events([ident for ident in work.ids if ident in pending])
-        people = await self._people.of(reader)
-        people.update(key for event in events.values() if (key := normal_form(speaker_of(event))))
-        found, poisoned = await self._extract(work, events, people)
-        ready = [event for event in ordered(events.values()) if event.session not in poisoned]
-        weak = {normal_form(each.surface) for each in found if each.confidence < SURE}
-        known = set(await reader.entities(sorted(weak - {""}))) if weak else set()
-        mentions = self._mentions(ready, found, people, known)
-        people.update(mention.key for mention in mentions if mention.entity_type == EntityType.PERSON)
+        found, poisoned = await self._extract(work, events)
+        by_event: dict[str, list[FoundEntity]] = {}
+        for each in found:
+            by_event.setdefault(each.event, []).append(each)
+        mentions = [
+            mention
+            for event in ordered(events.values())
+            if event.session not in poisoned
+            for mention in self._of_event(event, by_event.get(event.id, ()))
+        ]
+        renamed = await writer.learn_names(work.tenant, mentions)
         done = Done(self.mark, work.without(poisoned).ids)
-        added = await self._graph.writer().write_mentions(work.tenant, mentions, done=done)
-        return Outcome(tuple(_change(mention, events) for mention in added), poisoned)
+        added = await writer.write_mentions(work.tenant, mentions, done=done)
+        changes = [_change(mention, events) for mention in added]
+        if renamed:
+            changes += [_renamed(change, mentions, events) for change in renamed]
+        return Outcome(tuple(changes), poisoned)
 
     async def _extract(
-        self, work: Work, events: Mapping[str, EventNode], people: set[str]
+        self, work: Work, events: Mapping[str, EventNode]
     ) -> tuple[list[FoundEntity], dict[str, Poison]]:
         found: list[FoundEntity] = []
         poisoned: dict[str, Poison] = {}
-        for window in windows_of(work.tenant, events.values(), frozenset(people), self._extractor.batch_events):
+        for window in windows_of(work.tenant, events.values(), frozenset(), self._extractor.batch_events):
             if window.session in poisoned:
                 continue
             try:
@@ -61,43 +69,21 @@ class Entities:
                 poisoned[window.session] = error
         return found, poisoned
 
-    def _mentions(
-        self, events: Sequence[EventNode], found: Iterable[FoundEntity], people: set[str], known: set[str]
-    ) -> list[Mention]:
-        by_event: dict[str, list[FoundEntity]] = {}
-        for each in found:
-            by_event.setdefault(each.event, []).append(each)
-        sure = {normal_form(each.surface) for all_ in by_event.values() for each in all_ if each.confidence >= SURE}
-        sure |= {normal_form(name) for event in events for name in event.entities} | known
-        aliases = Aliases(people)
-        mentions: list[Mention] = []
-        for event in events:
-            mentions.extend(self._of_event(event, by_event.get(event.id, ()), aliases, sure))
-        return mentions
-
-    def _of_event(
-        self, event: EventNode, found: Iterable[FoundEntity], aliases: Aliases, sure: set[str]
-    ) -> Iterable[Mention]:
-        """Give one mention for each entity: the producer's word first, then what is surest; and the speaker."""
+    def _of_event(self, event: EventNode, found: Iterable[FoundEntity]) -> Iterable[Mention]:
+        """Give one mention for each spelling: the producer's word first, then what is surest; and the speaker."""
         mentions: dict[str, Mention] = {}
         for name in event.entities:
-            key = aliases.resolve(normal_form(name)).key
-            if key:
+            if key := normal_form(name):
                 kind = entity_type(name)
                 mentions.setdefault(key, self._mention(event, key, name, kind, Origin.PRODUCER, 1.0, "producer"))
-        for each in sorted(found, key=lambda item: (-item.confidence, item.surface)):
-            form, kind = normal_form(each.surface), EntityType(each.entity_type)
-            if not form or (each.confidence < SURE and form not in sure):
-                continue
-            confidence, rule = each.confidence, each.rule
-            if kind in _PERSONAL:
-                resolved = aliases.resolve(form)
-                if resolved.key != form:
-                    form, rule, kind = resolved.key, resolved.rule, EntityType.PERSON
-                    confidence = min(confidence, resolved.confidence)
-            mentions.setdefault(
-                form, self._mention(event, form, each.surface, kind, self._extractor.origin, confidence, rule)
-            )
+        for each in sorted(found, key=lambda item: (item.doubtful, -item.confidence, item.surface)):
+            form = name_form(each.surface)
+            if form and form not in mentions:
+                kind = EntityType(each.entity_type)
+                mention = self._mention(
+                    event, form, each.surface, kind, self._extractor.origin, each.confidence, each.rule
+                )
+                mentions[form] = replace(mention, doubtful=each.doubtful)
         yield from mentions.values()
         if key := normal_form(speaker_of(event)):
             kind = EntityType.PERSON if event.speaker and not _is_machine(event.speaker) else EntityType.AGENT
@@ -149,3 +135,20 @@ def _change(mention: Mention, events: Mapping[str, EventNode]) -> Change:
         "rule": mention.provenance.rule,
     }
     return Change(events[mention.event].session, mention.event, edge)
+
+
+def _renamed(change: NameChange, mentions: Sequence[Mention], events: Mapping[str, EventNode]) -> Change:
+    """Tell that a spelling stands for another entity now, at the first new event that names either."""
+    spelled = {change.form, change.after}
+    event = next((mention.event for mention in mentions if mention.key in spelled), mentions[0].event)
+    edge = {
+        "type": ALIAS_OF,
+        "source": change.form,
+        "target": change.after,
+        "before": change.before,
+        "moved": change.moved,
+        "origin": change.origin,
+        "confidence": change.confidence,
+        "rule": change.rule,
+    }
+    return Change(events[event].session, event, edge)

@@ -34,6 +34,8 @@ class Rule(StrEnum):
     NO_EVENT = "no_event"  # a vector's event is not in the graph
     ORPHAN_ENTITY = "orphan_entity"  # no event is linked to it
     ENTITY_COUNT = "entity_count"  # its number of edges is not what it says
+    MISPLACED_MENTION = "misplaced_mention"  # a mention is not where its spelling's entity is
+    ORPHAN_NAME = "orphan_name"  # a spelling that no event has
     ORPHAN_EPISODE = "orphan_episode"
     EPISODE_OVERLAP = "episode_overlap"  # an event is part of more than one
     DUPLICATE_EDGE = "duplicate_edge"  # the same edge (source, type, target, kind) twice
@@ -166,6 +168,7 @@ class _Check:
                     self._find(Rule.ORPHAN_ENTITY, [key])
                 elif said != edges:
                     self._find(Rule.ENTITY_COUNT, [key])
+        await self._names(survey)
         async for episodes in survey.episodes():
             for ident, edges in episodes:
                 if edges == 0:
@@ -173,6 +176,22 @@ class _Check:
         async for awaited in survey.awaited():
             for cause, effect in awaited:
                 self._find(Rule.AWAITED_ARRIVED, [cause, effect])
+
+    async def _names(self, survey: Survey) -> None:
+        """Every mention is at the entity that its spelling stands for, or aside when it stands for none."""
+        places: dict[str, list[str]] = {}
+        async for spellings in survey.spellings():
+            for key, form in spellings:
+                places.setdefault(form, []).append(key)
+        async for names in survey.names():
+            for name in names:
+                found = places.pop(name.form, [])
+                if set(found) - {name.key} or (name.aside and name.key):
+                    self._find(Rule.MISPLACED_MENTION, [name.form, *sorted(set(found) - {name.key})])
+                elif not found and not name.aside and not name.pinned:
+                    self._find(Rule.ORPHAN_NAME, [name.form])
+        for form in sorted(places):
+            self._find(Rule.MISPLACED_MENTION, [form, *places[form]])
 
     def _find(self, rule: Rule, ids: Iterable[str]) -> None:
         self._report.found += 1

@@ -31,11 +31,15 @@ class NameKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class NameSpan:
-    """A name as the text spells it (`surface`), its normal form (`key`) and what it looks like."""
+    """A name as the text spells it (`surface`), its normal form (`key`) and what it looks like.
+
+    `doubtful`: any word may stand there, it is a name when something else shows it.
+    """
 
     surface: str
     key: str
     kind: NameKind
+    doubtful: bool = False
 
 
 #: Short forms that are written as often as the word itself; only beside another word, where they are sure.
@@ -64,6 +68,17 @@ def normal_form(name: str) -> str:
     return form
 
 
+_TITLE = re.compile(
+    r"^(?:mr|mrs|ms|miss|dr|prof|professor|sir|madam|herr|frau|se\u00f1or|se\u00f1ora|monsieur|madame|aunt|uncle)\.?\s+(?=\S)",
+    re.IGNORECASE,
+)
+
+
+def name_form(name: str) -> str:
+    """Give the normal form of a name in a text, without a title in front: "Ms Brandt" is spelled `brandt`."""
+    return normal_form(_TITLE.sub("", name.strip()))
+
+
 def _form_once(name: str) -> str:
     folded = _COMBINING.sub("", unicodedata.normalize("NFKD", name.translate(_APOSTROPHES)).casefold())
     plain = unicodedata.normalize("NFKC", folded).translate(_APOSTROPHES)
@@ -86,7 +101,7 @@ _LOOKS: tuple[tuple[str, str], ...] = (
         r"|(?:[\w.@+-]{1,80}/){1,12}[\w@+-]{1,80}\.[A-Za-z]\w{0,7})",
     ),
     ("@", r"@(?P<handle>[A-Za-z0-9_][\w-]{1,38})"),
-    ("0", r"(?P<id>[A-Z][A-Z0-9]{1,9}(?:-[0-9]{1,10}){1,2}|[A-Z]{2,6}\#[0-9]{1,9})"),
+    ("0", r"(?P<id>[A-Z][A-Z0-9]{0,9}(?:-[0-9]{1,10}){1,2}|[A-Z]{2,6}\#[0-9]{1,9})"),
     (
         "0",
         r"(?P<version>v[0-9]{1,4}(?:\.[0-9]{1,5}){0,3}(?:[-+][0-9A-Za-z.]{1,20})?"
@@ -96,7 +111,8 @@ _LOOKS: tuple[tuple[str, str], ...] = (
     ("_", r"(?P<snake>[a-z0-9]{1,40}(?:_[a-z0-9]{1,40}){1,8})"),
     (
         "A",
-        r"(?P<code>[a-z]{1,40}(?:[A-Z][a-z0-9]{1,40}){1,6}|[A-Z][a-z0-9]{1,40}(?:[A-Z][a-z0-9]{0,40}){1,6})",
+        r"(?P<code>[a-z]{1,40}(?:[A-Z][a-z0-9]{1,40}){1,6}"
+        r"|[A-Z][a-z0-9]{1,40}(?:[A-Z][a-z0-9]{0,40}){1,6}(?![ ][A-Z]))",
     ),
     (
         "A",
@@ -150,18 +166,19 @@ _NOT_NAMES = frozenset(_OPENERS.split())
 _SENTENCE_END = frozenset(".!?\n:;\u2026\u2022\"'\u201c\u201d([)]*>-\u2013\u2014")
 
 
-def provisional_names(text: str, known: Container[str] = ()) -> list[NameSpan]:
+def provisional_names(text: str, known: Container[str] = (), *, doubtful: bool = False) -> list[NameSpan]:
     """Give what may be names, at most `MAX_NAMES`, each key once, in the order of the text.
 
     A capitalised word that opens a sentence counts only when it is `known` (a set of normal forms) or capitalised
-    elsewhere as well. Never raises; time is linear in the length of the text.
+    elsewhere as well; with `doubtful` the others are given too, marked so. Never raises; time is linear in the
+    length of the text.
     """
     found: dict[str, NameSpan] = {}
     pattern = _pattern(_signs(text))
     for match in pattern.finditer(text) if pattern else ():
         kind = match.lastgroup or ""
         if kind == "proper":
-            _proper(match, text, known, found)
+            _proper(match, text, known, found, doubtful=doubtful)
         elif kind != "service" or _is_service(match.group()):
             surface = match[kind].rstrip(".,") if kind in {"path", "handle"} else match.group()
             _add(found, surface, _KINDS[kind])
@@ -181,7 +198,9 @@ _KINDS = {
 }
 
 
-def _proper(match: re.Match[str], text: str, known: Container[str], found: dict[str, NameSpan]) -> None:
+def _proper(
+    match: re.Match[str], text: str, known: Container[str], found: dict[str, NameSpan], *, doubtful: bool
+) -> None:
     """Add a run of capitalised words without what surely is no name at its ends."""
     words = match.group().replace("\u2019", "'").split(" ")
     if words[-1] == "New":
@@ -200,15 +219,16 @@ def _proper(match: re.Match[str], text: str, known: Container[str], found: dict[
     if len(surface) < 2 or not key:
         return
     doubt = opens and len(words) == full == 1 and not (len(surface) > 1 and surface.isupper())
-    if doubt and key not in known:
+    doubt = doubt and key not in known
+    if doubt and not doubtful:
         return  # any word may stand at the start of a sentence
-    _add(found, surface, NameKind.PROPER, key)
+    _add(found, surface, NameKind.PROPER, key, doubt=doubt)
 
 
-def _add(found: dict[str, NameSpan], surface: str, kind: NameKind, key: str = "") -> None:
+def _add(found: dict[str, NameSpan], surface: str, kind: NameKind, key: str = "", *, doubt: bool = False) -> None:
     key = key or normal_form(surface)
-    if key and key not in found:
-        found[key] = NameSpan(surface[:256], key, kind)
+    if key and (key not in found or (found[key].doubtful and not doubt)):
+        found[key] = NameSpan(surface[:256], key, kind, doubt)
 
 
 def _is_service(word: str) -> bool:

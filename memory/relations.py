@@ -14,7 +14,8 @@ class Relation(StrEnum):
 
 
 class EdgeType(StrEnum):
-    """Relationship types in the graph. `PART_OF` binds an event to its episode; it is structure, not a relation."""
+    """Relationship types in the graph. Structure, not relations: `PART_OF` binds an event to its episode,
+    `MAYBE` to a spelling that may be a name, `STATES` to what it gives a value for."""
 
     NEXT = "NEXT"
     CAUSES = "CAUSES"
@@ -23,6 +24,8 @@ class EdgeType(StrEnum):
     SPOKEN_BY = "SPOKEN_BY"
     PART_OF = "PART_OF"
     SUPERSEDES = "SUPERSEDES"
+    MAYBE = "MAYBE"
+    STATES = "STATES"
 
 
 #: Which relation an edge type belongs to; types that are structure are absent.
@@ -41,6 +44,23 @@ class Origin(StrEnum):
     PRODUCER = "producer"
     RULE = "rule"
     LLM = "llm"
+
+
+class EntityType(StrEnum):
+    """What an entity is."""
+
+    PERSON = "person"
+    AGENT = "agent"
+    ORGANISATION = "organisation"
+    PLACE = "place"
+    PRODUCT = "product"
+    HAPPENING = "happening"
+    WORK = "work"
+    SERVICE = "service"
+    VERSION = "version"
+    IDENTIFIER = "identifier"
+    PATH = "path"
+    OTHER = "other"
 
 
 class CausalKind(StrEnum):
@@ -90,7 +110,11 @@ class SimilarEdge:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """Event → entity. `key`: the entity's normal form; `surface`: the event's spelling; `spoken`: it is the speaker."""
+    """Event → entity. `key`: the entity's normal form; `surface`: the event's spelling; `spoken`: it is the speaker.
+
+    A writer gives the normal form of the spelling as `key`; what is stored and given back has the entity's, with the
+    spelling's in `form`. `doubtful`: it counts only when something else shows that the spelling is a name.
+    """
 
     event: str
     key: str
@@ -98,6 +122,8 @@ class Mention:
     entity_type: str
     provenance: Provenance
     spoken: bool = False
+    doubtful: bool = False
+    form: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,9 @@ from typing import Any
 from memory.events import uid
 from memory.graph.batches import chunks
 from memory.graph.chain import key_of_place, session_range
+from memory.graph.cypher import Cypher
 from memory.graph.driver import Bolt, Transaction
+from memory.graph.entity_statements import EntityStatement
 from memory.graph.mends import Mend
 from memory.graph.queries import Query
 from memory.graph.statements import Statement
@@ -119,7 +121,7 @@ class Mender:
 
     async def drop_entities(self, keys: Iterable[str]) -> None:
         """Remove entities that no event is linked to."""
-        await self._in_turns(Statement.ENTITIES_DROP, keys, "mend of orphan entities")
+        await self._in_turns(EntityStatement.ENTITIES_DROP, keys, "mend of orphan entities")
 
     async def count_entities(self, keys: Iterable[str]) -> None:
         """Let entities say how many edges they have, and of which time."""
@@ -145,7 +147,7 @@ class Mender:
 
         await self._bolt.transact(work, what="mend of overlapping episodes")
 
-    async def _in_turns(self, statement: Mend | Statement, idents: Iterable[str], what: str) -> None:
+    async def _in_turns(self, statement: Cypher, idents: Iterable[str], what: str) -> None:
         for part in chunks(sorted({uid(self.tenant, ident) for ident in idents})):
 
             async def work(transaction: Transaction, part: Sequence[str] = part) -> None:

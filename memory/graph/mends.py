@@ -11,7 +11,7 @@ class Mend(Cypher):
 UNWIND $rows AS row
 MATCH (a:Event {uid: row.a})-[r]->(b)
 WHERE b.uid = row.b
-RETURN collect([row.a, type(r), row.b, r.kind])"""
+RETURN collect([row.a, type(r), row.b, coalesce(r.kind, r.form)])"""
 
     # Touching the source first makes writers of its edges wait or fail, as they do themselves.
     EDGES_KEEP_FIRST = """
@@ -20,7 +20,7 @@ MATCH (a:Event {uid: row.a})
 SET a.edge_rev = $born
 WITH a, row
 MATCH (a)-[r]->(b)
-WHERE b.uid = row.b AND type(r) = row.type AND coalesce(r.kind, '') = row.kind
+WHERE b.uid = row.b AND type(r) = row.type AND coalesce(r.kind, r.form, '') = row.kind
 WITH row, r ORDER BY coalesce(r.created_us, 0)
 WITH row, collect(r) AS found
 UNWIND tail(found) AS later

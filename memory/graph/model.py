@@ -123,6 +123,27 @@ class MentionEdge:
 
 
 @dataclass(frozen=True, slots=True)
+class NameChange:
+    """A spelling (`form`) that stands for another entity than before; keys, "" for none. Kept as history.
+
+    `moved`: mentions that went with it; `at_us`: UTC microseconds; `proposed`: a model said so and was not sure enough,
+    nothing has moved.
+    """
+
+    form: str
+    before: str
+    after: str
+    rule: str
+    origin: Origin
+    confidence: float
+    at_us: int
+    moved: int = 0
+    author: str = ""
+    reason: str = ""
+    proposed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class SessionNode:
     """A session: its agents, its number of events, and the event times of its chain's ends in UTC microseconds."""
 

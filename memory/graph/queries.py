@@ -141,7 +141,7 @@ RETURN collect(n.uid)"""
     EDGES_OUT = """
 UNWIND $uids AS uid
 MATCH (n:Event {uid: uid})-[r]->(m)
-RETURN collect([n.uid, type(r), m.uid, r.kind])"""
+RETURN collect([n.uid, type(r), m.uid, coalesce(r.kind, r.form)])"""
 
     ENTITY_DEGREES = """
 UNWIND $uids AS uid
@@ -149,6 +149,18 @@ MATCH (e:Entity {uid: uid})
 OPTIONAL MATCH (e)<-[r:MENTIONS|SPOKEN_BY]-(:Event)
 WITH e, count(r) AS edges
 RETURN collect([e.uid, e.events, edges])"""
+
+    ENTITY_FORMS = """
+UNWIND $uids AS uid
+MATCH (e:Entity {uid: uid})<-[r:MENTIONS|SPOKEN_BY]-(:Event)
+RETURN collect(DISTINCT [e.key, coalesce(r.form, e.key)])"""
+
+    NAMES_PAGE_END = "MATCH (n:Name) WHERE n.uid > $low AND n.uid < $high WITH n.uid AS at LIMIT $limit RETURN max(at)"
+    NAMES_PAGE = "MATCH (n:Name) WHERE n.uid > $low AND n.uid <= $top RETURN collect([n.uid, n.form, n.key, n.pinned])"
+    NAMES_ASIDE = """
+UNWIND $uids AS uid
+MATCH (n:Name {uid: uid})<-[r:MAYBE]-(:Event)
+RETURN collect(DISTINCT n.form)"""
 
     EPISODE_DEGREES = """
 UNWIND $uids AS uid

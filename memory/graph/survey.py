@@ -35,6 +35,16 @@ class SurveyedSession:
     last_id: str
 
 
+@dataclass(frozen=True, slots=True)
+class SurveyedName:
+    """A spelling and the entity it stands for. `aside`: there are mentions of it that wait until it is a name."""
+
+    form: str
+    key: str
+    pinned: bool
+    aside: bool
+
+
 class Survey:
     """A walk over one tenant. Meant for a memory that rests: what is written meanwhile may be seen half."""
 
@@ -70,6 +80,17 @@ class Survey:
         async for rows in self._pages(Query.ENTITIES_PAGE_END, Query.ENTITIES_PAGE_UIDS):
             found = await self._collected(Query.ENTITY_DEGREES, uids=rows)
             yield [(stored[self._strip :], said, edges) for stored, said, edges in found]
+
+    async def spellings(self) -> AsyncIterator[list[tuple[str, str]]]:
+        """Give for all entities (key, spelling): each spelling that an edge into it has, once."""
+        async for rows in self._pages(Query.ENTITIES_PAGE_END, Query.ENTITIES_PAGE_UIDS):
+            yield [(key, form) for key, form in await self._collected(Query.ENTITY_FORMS, uids=rows)]
+
+    async def names(self) -> AsyncIterator[list[SurveyedName]]:
+        """Give all names."""
+        async for rows in self._pages(Query.NAMES_PAGE_END, Query.NAMES_PAGE):
+            aside = set(await self._collected(Query.NAMES_ASIDE, uids=[row[0] for row in rows]))
+            yield [SurveyedName(form, key or "", bool(pinned), form in aside) for _, form, key, pinned in rows]
 
     async def episodes(self) -> AsyncIterator[list[tuple[str, int]]]:
         """Give all episodes as (id, number of their events)."""

@@ -4,16 +4,24 @@ Raises, from every method: `StoreUnavailable`, `StoreConflict` (both `Retryable`
 values that the server will never take.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from memory.errors import MalformedEvent
 from memory.events import EventNode
-from memory.graph import cause_writes, episode_writes, event_writes, link_writes
+from memory.graph import (
+    cause_writes,
+    episode_writes,
+    event_writes,
+    link_writes,
+    mention_writes,
+    name_mends,
+    name_writes,
+)
 from memory.graph.batches import chunks
 from memory.graph.driver import Bolt, Transaction
 from memory.graph.extractions import Extractions
 from memory.graph.marks import mark_in
-from memory.graph.model import Done, EventsWritten, Mark
+from memory.graph.model import Done, EventsWritten, Mark, NameChange
 from memory.relations import CausalEdge, Episode, Mention, SimilarEdge
 
 
@@ -64,11 +72,29 @@ class GraphWriter:
     async def write_mentions(
         self, tenant: str, mentions: Sequence[Mention], *, done: Done | None = None
     ) -> list[Mention]:
-        """Store entities and the edges to them; counts, times and spellings on the entity follow. Gives those added.
+        """Store mentions at the entities that their spellings stand for; counts, times, type and name follow.
 
-        Mentions by events that are not stored are skipped; an entity never stays without an edge.
+        `Mention.key` is the spelling's normal form; what is given back, the edges that were added, has the entity's.
+        Mentions by events that are not stored are skipped; an entity never stays without an edge. A doubtful mention is
+        kept aside until its spelling is known as a name.
         """
-        return await link_writes.write_mentions(self._bolt, tenant, mentions, done)
+        return await mention_writes.write_mentions(self._bolt, tenant, mentions, done)
+
+    async def learn_names(self, tenant: str, mentions: Sequence[Mention]) -> list[NameChange]:
+        """Learn what mentions say of their spellings, and move stored mentions of spellings that stand for others now.
+
+        `write_mentions` learns by itself what is missing; whoever wants to know what has moved calls this first. The
+        same set of mentions ends in the same entities, whatever the order, the batches or the number of writers.
+        """
+        return await name_writes.learn_names(self._bolt, tenant, mentions)
+
+    async def relearn_names(self, tenant: str, places: Mapping[str, Collection[str]]) -> list[NameChange]:
+        """Learn spellings again from the mentions that are stored, after some of them were removed or misplaced.
+
+        `places`: by spelling, keys of entities that may hold mentions of it beside its own. A spelling that no event
+        has any more is forgotten, and what it set apart or joined is decided again.
+        """
+        return await name_mends.relearn_names(self._bolt, tenant, places)
 
     async def write_episodes(
         self, tenant: str, episodes: Sequence[Episode], *, done: Done | None = None

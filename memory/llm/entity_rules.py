@@ -3,12 +3,20 @@
 import re
 
 from memory.events import EventNode
-from memory.llm.model import EntityType, FoundEntity, Window
+from memory.llm.entity_patterns import SERVICE_ENDS, patterned
+from memory.llm.model import FoundEntity, Window
 from memory.llm.ner import Named, Recogniser
-from memory.names import MAX_NAMES, NameKind, NameSpan, is_common, normal_form, opens_sentence, provisional_names
-
-#: Below this confidence a name is only a guess: it counts when the memory knows the entity already.
-SURE = 0.6
+from memory.names import (
+    MAX_NAMES,
+    NameKind,
+    NameSpan,
+    is_common,
+    name_form,
+    normal_form,
+    opens_sentence,
+    provisional_names,
+)
+from memory.relations import EntityType
 
 _TYPE_OF = {
     NameKind.PROPER: EntityType.OTHER,
@@ -19,9 +27,6 @@ _TYPE_OF = {
     NameKind.HANDLE: EntityType.AGENT,
     NameKind.PATH: EntityType.PATH,
 }
-_SERVICE_ENDS = ("service", "svc", "api", "database", "db", "gateway", "queue", "cluster", "worker", "index", "bot")
-#: "the payments service" in plain words: one or two words in front of a word for a service.
-_WEAK = re.compile(rf"\b(?:[a-z]{{3,20}} )?[a-z]{{3,20}} (?:{'|'.join(_SERVICE_ENDS)})\b", re.IGNORECASE)
 _MAX_WORDS = 6
 #: A capital inside a sentence, or two capitalised words in a row: without one the model's names are not plausible.
 _MAY_NAME = re.compile(r"[a-z0-9,;'\u2019]\s(?!I\b)[^\W\d_a-z]\w|[^\W\d_a-z]\w+\s[^\W\d_a-z]\w")
@@ -44,7 +49,7 @@ class EntityRules:
                 named[place] = found_there
         found: list[FoundEntity] = []
         for event, spans in zip(events, named, strict=True):
-            found.extend(_of_event(event, spans, window.people))
+            found.extend(_of_event(event, spans))
         return tuple(found)
 
 
@@ -56,38 +61,49 @@ def entity_type(surface: str) -> EntityType:
     return EntityType.OTHER
 
 
-def _of_event(event: EventNode, spans: list[Named], people: frozenset[str]) -> list[FoundEntity]:
+def _of_event(event: EventNode, spans: list[Named]) -> list[FoundEntity]:
+    """Give each spelling once, as its surest finding has it: what is found depends on this text alone."""
     found: dict[str, FoundEntity] = {}
-    for name in provisional_names(event.text, people):
-        kind = EntityType.PERSON if name.key in people else _service_or(name)
-        found[name.key] = FoundEntity(event.id, name.surface, kind, 0.7, f"pattern-{name.kind}")
-    for span in spans:
-        surface, key = span.surface.strip(), normal_form(span.surface)
-        if not _plausible(surface, span.start, event.text, key in people):
+    inside: set[str] = set()
+    for seen in patterned(event.text):
+        key = name_form(seen.surface)
+        kind, sure = seen.pattern.entity_type, not seen.pattern.doubtful
+        if key and (key not in found or (sure and found[key].doubtful)):
+            found[key] = FoundEntity(
+                event.id, seen.surface, kind, seen.pattern.confidence, seen.pattern.rule, seen.pattern.doubtful
+            )
+        if sure:  # a part of it is no name of its own: "Brandt" of "I. Brandt"
+            inside |= {normal_form(seen.surface), *key.split(" ")} - {key}
+    for name in provisional_names(event.text, doubtful=True):
+        key = name_form(name.surface)
+        if not key or key in inside or (key in found and not found[key].doubtful):
             continue
-        kind = EntityType.PERSON if key in people else span.entity_type
+        confidence = 0.5 if name.doubtful else 0.7
+        found[key] = FoundEntity(
+            event.id, name.surface, _service_or(name), confidence, f"pattern-{name.kind}", name.doubtful
+        )
+    for span in spans:
+        surface, key = span.surface.strip(), name_form(span.surface)
+        if not key or key in inside or not _plausible(surface, span.start, event.text):
+            continue
         before = found.get(key)
-        if before is None or before.entity_type == EntityType.OTHER:
-            found[key] = FoundEntity(event.id, before.surface if before else surface, kind, 0.8, "spacy-ner")
-    for match in _WEAK.finditer(event.text):
-        words = match.group().split(" ")
-        for surface in {" ".join(words), " ".join(words[-2:])}:
-            key = normal_form(surface)
-            if key not in found:
-                found[key] = FoundEntity(event.id, surface, EntityType.SERVICE, 0.5, "known-words")
-    return sorted(found.values(), key=lambda each: -each.confidence)[:MAX_NAMES]
+        if before is None or before.doubtful or before.entity_type == EntityType.OTHER:
+            found[key] = FoundEntity(
+                event.id, before.surface if before else surface, span.entity_type, 0.8, "spacy-ner"
+            )
+    return sorted(found.values(), key=lambda each: (each.doubtful, -each.confidence))[:MAX_NAMES]
 
 
 def _service_or(name: NameSpan) -> EntityType:
     first, _, last = name.key.rpartition(" ")
     if last in {"agent", "bot"}:
         return EntityType.AGENT
-    if first and last in _SERVICE_ENDS:
+    if first and last in SERVICE_ENDS:
         return EntityType.SERVICE
     return _TYPE_OF[name.kind]
 
 
-def _plausible(surface: str, start: int, text: str, known: bool) -> bool:
+def _plausible(surface: str, start: int, text: str) -> bool:
     """Keep out what the model gets wrong in talk: openers of sentences, exclamations, whole clauses, lower case."""
     words = surface.split()
     if (
@@ -98,8 +114,6 @@ def _plausible(surface: str, start: int, text: str, known: bool) -> bool:
         or set(surface) & set(",;\n")
     ):
         return False
-    if known:
-        return True
     if all(is_common(word.strip(".,!?'\u2019")) for word in words):
         return False
     if len(words) == 1:

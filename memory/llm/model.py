@@ -6,6 +6,7 @@ from functools import cached_property
 
 from memory.events import EventNode
 from memory.relations import CausalKind
+from memory.relations import EntityType as EntityType
 
 
 class Ask(StrEnum):
@@ -36,35 +37,25 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class FoundEntity:
-    """A name in an event: `surface` as the text has it, `entity_type` as one of the words of `EntityType`."""
+    """A name in an event: `surface` as the text has it, `entity_type` as one of the words of `EntityType`.
+
+    `doubtful`: any word may stand there (the start of a sentence, lower case): it counts when it is known as a name.
+    """
 
     event: str
     surface: str
     entity_type: str
     confidence: float
     rule: str = ""
-
-
-class EntityType(StrEnum):
-    """What an entity is."""
-
-    PERSON = "person"
-    AGENT = "agent"
-    ORGANISATION = "organisation"
-    PLACE = "place"
-    PRODUCT = "product"
-    HAPPENING = "happening"
-    WORK = "work"
-    SERVICE = "service"
-    VERSION = "version"
-    IDENTIFIER = "identifier"
-    PATH = "path"
-    OTHER = "other"
+    doubtful: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class FoundCause:
-    """Cause → effect between two events of the window. `rule`: which rule said so, empty for a model."""
+    """Cause → effect between two events of the window. `rule`: which rule said so, empty for a model.
+
+    `told_by`: the later event that tells of both, empty when the effect itself shows its cause.
+    """
 
     cause: str
     effect: str
@@ -72,6 +63,7 @@ class FoundCause:
     confidence: float
     rationale: str
     rule: str = ""
+    told_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)

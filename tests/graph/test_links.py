@@ -57,7 +57,7 @@ async def test_an_entity_counts_each_edge_once_and_knows_its_times_and_spellings
     assert await graph.reader(tenant).unfinished(done.ids, [Mark.ENTITIES]) == set()
     found = await graph.reader(tenant).entities(["caroline", "nobody"])
     assert found == {
-        "caroline": EntityNode("caroline", "Caroline", "person", ("Caroline", "Caro"), 3, T0 + 1, T0 + 3),
+        "caroline": EntityNode("caroline", "Caroline", "person", ("Caro", "Caroline"), 3, T0 + 1, T0 + 3),
     }
 
 

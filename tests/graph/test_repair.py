@@ -214,7 +214,7 @@ async def test_a_doubled_mention_goes_and_its_entity_counts_right(settings: Sett
     sound = await memory.dump(settings)
     statement = (
         "MATCH (n:Event {uid: $n}) MATCH (e:Entity {uid: $e})"
-        " CREATE (n)-[:MENTIONS {surface: 'Bob', created_us: $later}]->(e) SET e.events = 3"
+        " CREATE (n)-[:MENTIONS {surface: 'Bob', form: 'bob', created_us: $later}]->(e) SET e.events = 3"
     )
     tenant = memory.tenant
     await memory.run(settings, statement, n=f"{tenant}|{event_id(0)}", e=f"{tenant}|bob", later=T0 + 1)

@@ -8,14 +8,16 @@ import pytest
 
 from memory.graph import statements
 from memory.graph.cypher import Cypher
+from memory.graph.entity_statements import EntityStatement
 from memory.graph.mends import Mend
 from memory.graph.model_statements import ModelStatement
+from memory.graph.outbox import OutboxStatement
 from memory.graph.queries import Query
 from memory.graph.schema import Label
 from memory.graph.statements import Statement
 from memory.relations import EdgeType
 
-_ALL: list[Cypher] = [*Statement, *Query, *Mend, *ModelStatement]
+_ALL: list[Cypher] = [*Statement, *EntityStatement, *Query, *Mend, *ModelStatement, *OutboxStatement]
 
 #: What is forbidden, and why.
 _FORBIDDEN = {

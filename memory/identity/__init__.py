@@ -1,0 +1,8 @@
+"""Which spellings are one entity: pure, a function of the set of spellings and of nothing else."""
+
+from memory.identity.blocks import blocks_of, pinned_to
+from memory.identity.fits import Fit, fit
+from memory.identity.model import Known, Resolution, Standing
+from memory.identity.resolve import Pool, resolve
+
+__all__ = ["Fit", "Known", "Pool", "Resolution", "Standing", "blocks_of", "fit", "pinned_to", "resolve"]
