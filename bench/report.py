@@ -81,8 +81,10 @@ def make_report(
         evidence=Evidence(repaired=dataset.repaired, dropped=dataset.dropped),
         events=measured.events,
         repeatable=measured.repeatable,
-        systems={system: table(ranked) for system, ranked in outcomes.items()},
-        sessions={system: table(ranked, Level.SESSION) for system, ranked in outcomes.items()},
+        systems={system: table(ranked, timed=system not in ABLATIONS) for system, ranked in outcomes.items()},
+        sessions={
+            system: table(ranked, Level.SESSION, timed=system not in ABLATIONS) for system, ranked in outcomes.items()
+        },
         ratios={
             system: _ratios(ours, outcomes[system]) for system in _REFERENCES if ours is not None and system in outcomes
         },
@@ -132,6 +134,12 @@ def _parts(report: Report, categories: Mapping[str, str]) -> Iterator[Renderable
         parts = "; ".join(f"{categories.get(name, name)} {mean:.3f}" for name, mean in fair.by_category.items())
         recall = fair.recall
         yield Text(f"{system}, fitted anew: recall@10 {recall.mean:.3f} [{recall.low:.3f}, {recall.high:.3f}]; {parts}")
+        worth = (
+            f"{categories.get(name, name)} ×{one.mean:.3f} [{one.low:.3f}, {one.high:.3f}]"
+            for name, one in fair.worth.items()
+        )
+        if fair.worth:
+            yield Text(f"magma / {system}, both fitted anew: {'; '.join(worth)}")
     if report.repeatable is not None:
         yield Text(f"asked twice: {'equal bytes' if report.repeatable else 'DIFFERENT RESULTS'}")
     if report.judge is not None:
@@ -161,8 +169,6 @@ def _table(
             f"{ten.ndcg:.3f}",
             *(f"{one.by_category[name][10].recall.mean:.3f}" if name in one.by_category else "" for name in names),
             share,
-            f"{one.ms.p50:.1f}",
-            f"{one.ms.p95:.1f}",
-            f"{one.ms.cpu_p50:.1f}",
+            *(("", "", "") if one.ms is None else (f"{ms:.1f}" for ms in (one.ms.p50, one.ms.p95, one.ms.cpu_p50))),
         )
     return grid

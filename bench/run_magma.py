@@ -54,9 +54,9 @@ async def ask_all(
     memories: Sequence[Memory],
     budget_tokens: int,
     progress: Callable[[int], None] = lambda _: None,
-    learn: Callable[[Reading, Question], None] | None = None,
+    learn: Callable[[str, Reading, Question], None] | None = None,
 ) -> list[Ranked]:
-    """Ask every question; `learn` is shown what was found for each. Raises as `Retriever.query` does."""
+    """Ask every question; `learn` is shown its conversation and what was found. Raises as `Retriever.query` does."""
     # what a context holds is of interest for the whole, and writing three of them takes longer than a query
     contexts = CONTEXTS if system is System.MAGMA else ()
     ranked: list[Ranked] = []
@@ -69,7 +69,7 @@ async def ask_all(
             spent = (time.perf_counter() - began) * 1e3, (time.process_time() - cpu) * 1e3
             ranked.append(await asyncio.to_thread(_ranked, memory.conversation.id, question, reading, spent, contexts))
             if learn is not None:
-                await asyncio.to_thread(learn, reading, question)
+                await asyncio.to_thread(learn, memory.conversation.id, reading, question)
             progress(len(ranked))
     return ranked
 

@@ -49,7 +49,7 @@ class Milliseconds(BaseModel):
 
 class SystemTable(BaseModel):
     """One system. Keys of the maps are ranks; `context`: share of evidence in a context of so many tokens (not for
-    ablations).
+    ablations); `ms`: None for ablations, which are asked of stores that remember.
     """
 
     questions: int
@@ -58,7 +58,7 @@ class SystemTable(BaseModel):
     by_conversation: dict[str, dict[int, AtRank]]
     context: dict[int, Interval]
     tokens: float
-    ms: Milliseconds
+    ms: Milliseconds | None
 
 
 class VisitDifference(BaseModel):
@@ -69,8 +69,8 @@ class VisitDifference(BaseModel):
     added: float
 
 
-def table(ranked: Sequence[Ranked], level: Level = Level.TURN) -> SystemTable:
-    """Sum up one system; intervals of one conversation resample its questions."""
+def table(ranked: Sequence[Ranked], level: Level = Level.TURN, *, timed: bool = True) -> SystemTable:
+    """Sum up one system; intervals of one conversation resample its questions. `timed`: its times mean something."""
     ranked = [one for one in ranked if evidence_of(one, level)]
     return SystemTable(
         questions=len(ranked),
@@ -83,7 +83,9 @@ def table(ranked: Sequence[Ranked], level: Level = Level.TURN) -> SystemTable:
             p50=round(percentile([one.ms for one in ranked], 0.50), 2),
             p95=round(percentile([one.ms for one in ranked], 0.95), 2),
             cpu_p50=round(percentile([one.cpu_ms for one in ranked], 0.50), 2),
-        ),
+        )
+        if timed
+        else None,
     )
 
 

@@ -15,6 +15,7 @@ from bench.judge import require_model
 from bench.locomo import CATEGORIES, read_questions
 from bench.longmemeval import events_of, questions_of, read_document
 from bench.measure import Plan, measure
+from bench.recalled import OpenStores, open_recalled
 from bench.report import Report, draw, make_report
 from bench.systems import parse_systems
 from cli.bench_consolidate import consolidate
@@ -141,8 +142,9 @@ def _run(wanted: _Wanted, dataset: Dataset, items: Items) -> Report:
 
 
 async def _measured(wanted: _Wanted, settings: Settings, plan: Plan, begun: Environment) -> Report:
-    async with open_stores(settings) as stores:
-        measured = await measure(stores.graph, stores.vectors, stores.encoder, plan, _bar)
+    async with open_stores(settings) as stores, open_recalled(settings, stores.encoder) as recalled:
+        plain = OpenStores(stores.graph, stores.vectors, stores.encoder)
+        measured = await measure(plain, recalled, plan, _bar)
         return make_report(
             plan.dataset, measured, data=wanted.data.name, embedding=stores.encoder.name, environment=begun
         )

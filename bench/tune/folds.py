@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bench.tune.fit import Parameters, fit
 from bench.tune.sets import TrainingQuestion
@@ -38,11 +39,12 @@ def cross_fit(
         by_trees, by_base = [], []
         for question in questions:
             scores = trees.score(question.matrix[:, columns])
-            by_trees.append(_recall(question, np.argsort(-scores, kind="stable")))
-            by_base.append(_recall(question, np.arange(len(scores))))
+            by_trees.append(recall(question, np.argsort(-scores, kind="stable")))
+            by_base.append(recall(question, np.arange(len(scores))))
         folds.append(Fold(left_out, len(questions), trees, float(np.mean(by_trees)), float(np.mean(by_base))))
     return folds
 
 
-def _recall(question: TrainingQuestion, order: np.ndarray) -> float:
+def recall(question: TrainingQuestion, order: NDArray[np.int64]) -> float:
+    """Give the share of a question's evidence among the first `RANK` of an order of its candidates."""
     return float(question.labels[order[:RANK]].sum()) / max(question.evidence, 1)

@@ -43,7 +43,9 @@ def test_a_table_has_means_over_questions_by_category_and_by_conversation() -> N
     assert found.by_category["4"][5].recall.mean == 1
     assert found.by_conversation["two"][50].recall.mean == 0
     assert found.context[1_200].mean == pytest.approx(0.5)
+    assert found.ms is not None
     assert (found.tokens, found.ms.p50, found.ms.cpu_p50) == (100, 2, 1)
+    assert table(ONES, timed=False).ms is None
 
 
 def test_sessions_are_measured_by_where_the_evidence_stands() -> None:
