@@ -1,18 +1,35 @@
 """What every consolidation stage does around its own work: decode, group by tenant, isolate, publish."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from itertools import islice
 from typing import Any, Protocol
 
-from memory.errors import Poison
-from memory.graph import Mark
-from memory.records import Changed, Handled, Ingested, Outgoing, Record, Rejected, decode_ingested, session_key
+from memory.errors import BudgetSpent, Poison
+from memory.graph import Graph, Mark
+from memory.graph.queries import MAX_WINDOW
+from memory.records import (
+    Changed,
+    Handled,
+    Ingested,
+    Outgoing,
+    Postponed,
+    Record,
+    Rejected,
+    decode_ingested,
+    session_key,
+)
 
 #: Tenants of one batch that are worked on at a time.
 _TENANTS_AT_ONCE = 4
 #: Edges in one published value: it stays far below a record's bound.
 _EDGES_A_VALUE = 500
+#: Events whose neighbours are read at a time.
+_WINDOWS_A_QUERY = 250
+#: A tenant whose budget is spent is asked about again after so long at the latest: the budget may have been raised.
+_ASK_AGAIN = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +47,15 @@ class Work:
     def without(self, sessions: Mapping[str, Any]) -> "Work":
         """Give the work that is left without some sessions."""
         return Work(self.tenant, {name: ids for name, ids in self.sessions.items() if name not in sessions})
+
+    def parts(self, most: int) -> "Iterator[Work]":
+        """Cut the work into parts of at most `most` events, in order."""
+        pairs = iter([(session, ident) for session, ids in self.sessions.items() for ident in ids])
+        while part := list(islice(pairs, most)):
+            sessions: dict[str, list[str]] = {}
+            for session, ident in part:
+                sessions.setdefault(session, []).append(ident)
+            yield Work(self.tenant, {name: tuple(ids) for name, ids in sessions.items()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,39 +85,69 @@ class Consolidator(Protocol):
         ...
 
 
-class StageHandler:
-    """A `Handler` over `memory.ingested`."""
+@dataclass(slots=True)
+class _Done:
+    """What became of a tenant's work so far."""
 
-    def __init__(self, consolidator: Consolidator) -> None:
+    changes: list[Change] = field(default_factory=list)
+    poisoned: dict[str, Poison] = field(default_factory=dict)
+    finished: set[str] = field(default_factory=set)
+    resumes_at: datetime | None = None
+
+
+class StageHandler:
+    """A `Handler` over `memory.ingested`.
+
+    `most_events`: events of a tenant that are consolidated in one go; each go is durable by itself, so a stage that
+    asks a model pays for little twice when a batch has to be repeated.
+    """
+
+    def __init__(self, consolidator: Consolidator, graph: Graph, *, most_events: int) -> None:
         self._consolidator = consolidator
+        self._graph = graph
+        self._most_events = most_events
 
     async def handle(self, records: Sequence[Record]) -> Handled:
-        """Consolidate the records' events; a record that cannot be read, or whose session is poison, is rejected."""
+        """Consolidate the records' events.
+
+        A record that cannot be read, or whose session is poison, is rejected; those of a tenant whose budget is spent
+        are postponed, other tenants' are not. Edges that a worker wrote and did not live to publish are published.
+        """
         rejected: list[Rejected] = []
         read: list[tuple[Record, Ingested]] = []
         for record in records:
             try:
-                read.append((record, decode_ingested(record.value)))
+                value = decode_ingested(record.value)
             except Poison as error:
                 rejected.append(Rejected(record, error))
+            else:
+                if value.is_for(self._consolidator.mark):
+                    read.append((record, value))
         works = group([value for _, value in read])
-        outcomes = await self._all(works)
+        done = dict(zip((work.tenant for work in works), await self._all(works), strict=True))
         outgoing: list[Outgoing] = []
-        for work, outcome in zip(works, outcomes, strict=True):
-            outgoing.extend(published(work.tenant, self._consolidator.mark, outcome.changes))
-            rejected.extend(
-                Rejected(record, outcome.poisoned[value.session])
-                for record, value in read
-                if value.tenant == work.tenant and value.session in outcome.poisoned
-            )
-        return Handled(tuple(outgoing), tuple(rejected))
+        postponed: list[Postponed] = []
+        for tenant, result in done.items():
+            outgoing.extend(published(tenant, self._consolidator.mark, result.changes))
+        for record, value in read:
+            result = done[value.tenant]
+            if value.session in result.poisoned:
+                rejected.append(Rejected(record, result.poisoned[value.session]))
+            elif result.resumes_at is not None and not result.finished.issuperset(value.ids):
+                postponed.append(Postponed(record, result.resumes_at))
 
-    async def _all(self, works: Sequence[Work]) -> list[Outcome]:
+        async def told() -> None:
+            for work in works:
+                await self._graph.outbox(work.tenant, self._consolidator.mark).close(work.sessions)
+
+        return Handled(tuple(outgoing), tuple(rejected), tuple(postponed), told)
+
+    async def _all(self, works: Sequence[Work]) -> list[_Done]:
         room = asyncio.Semaphore(_TENANTS_AT_ONCE)
 
-        async def one(work: Work) -> Outcome:
+        async def one(work: Work) -> _Done:
             async with room:
-                return await self._consolidator.consolidate(work)
+                return await self._tenant(work)
 
         try:
             async with asyncio.TaskGroup() as group_:
@@ -100,6 +156,40 @@ class StageHandler:
             # the driver of the handler tells errors apart by their class: give it the first, with the rest as context
             raise failures.exceptions[0] from failures
         return [task.result() for task in tasks]
+
+    async def _tenant(self, work: Work) -> _Done:
+        owed = await self._graph.outbox(work.tenant, self._consolidator.mark).open(work.sessions)
+        done = _Done()
+        for part in work.parts(self._most_events):
+            left = part.without(done.poisoned)
+            if not left.sessions:
+                continue
+            try:
+                outcome = await self._consolidator.consolidate(left)
+            except BudgetSpent as error:
+                done.resumes_at = min(error.resumes_at, datetime.now(UTC) + _ASK_AGAIN)
+                break
+            done.changes += outcome.changes
+            done.poisoned |= outcome.poisoned
+            done.finished.update(left.without(outcome.poisoned).ids)
+        if owed:
+            done.changes += await self._standing(work.tenant, owed, done.changes)
+        return done
+
+    async def _standing(self, tenant: str, owed: set[str], told: Sequence[Change]) -> list[Change]:
+        """Give the edges that these events and their neighbours in the chain have now, without those told anyway."""
+        reader, ids = self._graph.reader(tenant), sorted(owed)
+        around = set(owed)
+        for start in range(0, len(ids), _WINDOWS_A_QUERY):
+            windows = await reader.window(ids[start : start + _WINDOWS_A_QUERY], MAX_WINDOW, MAX_WINDOW)
+            around.update(ident for window in windows.values() for ident in (*window.before, *window.after))
+        stood = await self._graph.outbox(tenant, self._consolidator.mark).standing(sorted(around))
+        known = {_key(change.edge) for change in told}
+        return [Change(session, event, edge) for session, event, edge in stood if _key(edge) not in known]
+
+
+def _key(edge: Mapping[str, Any]) -> tuple[str, ...]:
+    return (str(edge["type"]), str(edge["source"]), str(edge["target"]), str(edge.get("kind", "")))
 
 
 def group(values: Sequence[Ingested]) -> list[Work]:

@@ -14,8 +14,12 @@ from memory.errors import BadSetting
 from memory.graph import Graph, Mark
 from memory.llm import open_extractor
 from memory.records import Handler
-from memory.settings import Settings
+from memory.settings import LlmProvider, Settings
 from memory.vectors import Vectors
+
+#: Events that are consolidated in one go, without and with a model: what a crash makes a worker do again.
+_EVENTS = 4_096
+_EVENTS_OF_A_MODEL = 24
 
 
 @asynccontextmanager
@@ -32,7 +36,13 @@ async def open_handler(stage: str, settings: Settings) -> AsyncIterator[Handler]
     async with AsyncExitStack() as stack:
         graph = await stack.enter_async_context(Graph.open(settings))
         await graph.ensure_schema()
-        yield StageHandler(await _consolidator(mark, graph, settings, stack))
+        consolidator = await _consolidator(mark, graph, settings, stack)
+        yield StageHandler(consolidator, graph, most_events=_most_events(mark, settings))
+
+
+def _most_events(mark: Mark, settings: Settings) -> int:
+    asks = mark in {Mark.ENTITIES, Mark.CAUSAL} and settings.llm_provider is not LlmProvider.RULES
+    return _EVENTS_OF_A_MODEL if asks else _EVENTS
 
 
 async def _consolidator(mark: Mark, graph: Graph, settings: Settings, stack: AsyncExitStack) -> Consolidator:

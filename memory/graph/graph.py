@@ -8,6 +8,8 @@ from memory.graph.budgets import Budgets
 from memory.graph.driver import Bolt
 from memory.graph.extractions import Extractions
 from memory.graph.mending import Mender
+from memory.graph.model import Mark
+from memory.graph.outbox import Outbox
 from memory.graph.reader import GraphReader
 from memory.graph.schema import ddl, dialect_of
 from memory.graph.survey import Survey
@@ -65,6 +67,10 @@ class Graph:
     def budgets(self) -> Budgets:
         """Give the handle on what tenants use of a language model."""
         return Budgets(self._bolt)
+
+    def outbox(self, tenant: str, stage: Mark) -> Outbox:
+        """Give the notes of what a stage has still to tell of one tenant's edges."""
+        return Outbox(self._bolt, tenant, stage)
 
     async def tenants(self) -> list[str]:
         """Give the tenants that have events, sorted. For operators: proof and metrics, never for a request."""

@@ -23,6 +23,7 @@ class Label(StrEnum):
     SLOT = "Slot"
     EXTRACTION = "Extraction"
     BUDGET = "Budget"
+    OUTBOX = "Outbox"
 
 
 class Dialect(StrEnum):
@@ -33,11 +34,13 @@ class Dialect(StrEnum):
 
 
 #: Properties with a plain index. `chain` serves splicing, timelines and windows of time by ranges; equality on
-#: `cause_uid` finds who waits for an event that has just arrived; `place` walks over a tenant's extractions by age.
+#: `cause_uid` finds who waits for an event that has just arrived; `place` walks over a tenant's extractions by age;
+#: equality on the outbox's `place` finds what a session's windows have still to tell.
 INDEXED: tuple[tuple[Label, str], ...] = (
     (Label.EVENT, "chain"),
     (Label.AWAITED, "cause_uid"),
     (Label.EXTRACTION, "place"),
+    (Label.OUTBOX, "place"),
 )
 
 

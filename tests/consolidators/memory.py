@@ -82,9 +82,12 @@ class Memory:
         ]
 
     async def run(self, stage: str, records: Sequence[Record], settings: Settings | None = None) -> Handled:
-        """Run a stage over records of `memory.ingested`, as a worker does."""
+        """Run a stage over records of `memory.ingested`, as a worker does that publishes all that it gives out."""
         async with open_handler(stage, settings or self.settings) as handler:
-            return await handler.handle(records)
+            handled = await handler.handle(records)
+            if handled.published is not None:
+                await handled.published()
+            return handled
 
 
 def ingested(value: Ingested, offset: int = 0) -> Record:

@@ -1,0 +1,109 @@
+"""What every stage does around its own work: isolation, budgets, and telling every edge though a worker dies."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from consolidators.batch import Outcome, StageHandler, Work
+from consolidators.factory import open_handler
+from memory.errors import BudgetSpent, StoreUnavailable
+from memory.graph import Mark
+from memory.records import Ingested
+from memory.relations import EdgeType
+from tests.consolidators.memory import Memory, edges_of, ingested
+
+pytestmark = pytest.mark.stack
+
+TEXTS = ("Rollout of Basalt 4 is complete.", "Every login is refused because of Basalt 4.", "Basalt 4 was rolled back.")
+
+
+class Script:
+    """A consolidator that does what it is told for a tenant, and notes what it was given."""
+
+    mark = Mark.CAUSAL
+
+    def __init__(self, errors: dict[str, Exception]) -> None:
+        self.errors = errors
+        self.given: list[Work] = []
+
+    async def consolidate(self, work: Work) -> Outcome:
+        self.given.append(work)
+        if work.tenant in self.errors:
+            raise self.errors[work.tenant]
+        return Outcome()
+
+
+def keys_of(edges: list[dict[str, object]]) -> set[tuple[object, ...]]:
+    return {(edge["type"], edge["source"], edge["target"]) for edge in edges}
+
+
+@pytest.mark.parametrize("stage", ["semantic", "entities", "causal", "episodes"])
+async def test_what_a_worker_wrote_and_did_not_live_to_publish_is_published_by_the_next(
+    memory: Memory, stage: str
+) -> None:
+    records = await memory.store([memory.event(f"e{at}", text, at=at) for at, text in enumerate(TEXTS)])
+    async with open_handler(stage, memory.settings) as handler:
+        lost = await handler.handle(records)  # and dies before anything of it is published
+    again = await memory.run(stage, records)
+    assert keys_of(edges_of(lost)) <= keys_of(edges_of(again))
+    if stage in {"entities", "episodes"}:
+        assert edges_of(again), "a test of nothing"
+    third = await memory.run(stage, records)
+    assert edges_of(third) == [], "what was published is not published for ever"
+
+
+async def test_what_was_owed_is_told_also_when_the_records_come_again_in_other_batches(memory: Memory) -> None:
+    await memory.store([memory.event(f"e{at}", text, at=at) for at, text in enumerate(TEXTS)])
+    ids = [memory.id(f"e{at}") for at in range(len(TEXTS))]
+    whole = ingested(Ingested(tenant=memory.tenant, session="s1", ids=tuple(ids)))
+    async with open_handler("entities", memory.settings) as handler:
+        lost = await handler.handle([whole])
+    told = []
+    for ident in ids:
+        handled = await memory.run("entities", [ingested(Ingested(tenant=memory.tenant, session="s1", ids=(ident,)))])
+        told += edges_of(handled)
+    assert keys_of(edges_of(lost)) <= keys_of(told)
+    assert edges_of(await memory.run("entities", [whole])) == []
+
+
+async def test_an_edge_is_told_with_the_same_key_and_provenance_the_second_time(memory: Memory) -> None:
+    records = await memory.store([memory.event(f"e{at}", text, at=at) for at, text in enumerate(TEXTS)])
+    async with open_handler("entities", memory.settings) as handler:
+        lost = {(e["source"], e["target"], e["type"]): e for e in edges_of(await handler.handle(records))}
+    for edge in edges_of(await memory.run("entities", records)):
+        before = lost[edge["source"], edge["target"], edge["type"]]
+        assert {name: edge.get(name) for name in ("origin", "confidence", "surface")} == {
+            name: before[name] for name in ("origin", "confidence", "surface")
+        }
+    assert {kind for _, _, kind in lost} == {EdgeType.MENTIONS, EdgeType.SPOKEN_BY}
+
+
+async def test_a_tenant_whose_budget_is_spent_waits_and_others_do_not(memory: Memory) -> None:
+    resumes_at = datetime.now(UTC) + timedelta(hours=3)
+    spent = BudgetSpent("no tokens left", tenant="poor", resumes_at=resumes_at)
+    consolidator = Script({"poor": spent})
+    handler = StageHandler(consolidator, memory.graph, most_events=2)
+    poor = ingested(Ingested(tenant="poor", session="s", ids=("a", "b", "c")), 0)
+    rich = ingested(Ingested(tenant=memory.tenant, session="s", ids=("a", "b", "c")), 1)
+    handled = await handler.handle([poor, rich])
+    (postponed,) = handled.postponed
+    assert postponed.record == poor
+    assert datetime.now(UTC) < postponed.resumes_at <= datetime.now(UTC) + timedelta(minutes=1)
+    assert [work.ids for work in consolidator.given if work.tenant == memory.tenant] == [("a", "b"), ("c",)]
+    assert handled.rejected == ()
+
+
+async def test_a_store_that_is_away_is_told_by_its_own_error(memory: Memory) -> None:
+    handler = StageHandler(Script({"t": StoreUnavailable("away")}), memory.graph, most_events=10)
+    with pytest.raises(StoreUnavailable):
+        await handler.handle([ingested(Ingested(tenant="t", session="s", ids=("a",)))])
+
+
+async def test_a_record_for_other_stages_is_done_with_at_once(memory: Memory) -> None:
+    consolidator = Script({})
+    handler = StageHandler(consolidator, memory.graph, most_events=10)
+    mine = Ingested(tenant="t", session="s", ids=("a",), stages=("causal",))
+    others = Ingested(tenant="t", session="s", ids=("b",), stages=("semantic", "episodes"))
+    handled = await handler.handle([ingested(mine, 0), ingested(others, 1)])
+    assert [work.ids for work in consolidator.given] == [("a",)]
+    assert (handled.rejected, handled.postponed) == ((), ())
