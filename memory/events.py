@@ -107,8 +107,10 @@ class AgentEvent(BaseModel):
         return self
 
 
-def decode_event(value: bytes | None) -> AgentEvent:
+def decode_event(value: bytes | None, *, tenant: str | None = None) -> AgentEvent:
     """Decode and validate one record value (JSON, UTF-8) into an `AgentEvent`.
+
+    `tenant`: whose it is when it does not say; what it says stands.
 
     Raises `OversizeEvent` over `MAX_EVENT_BYTES`, `MalformedEvent` for anything that is not a valid event; the
     message names each bad field and never repeats the event's content.
@@ -121,6 +123,8 @@ def decode_event(value: bytes | None) -> AgentEvent:
         raw = orjson.loads(value)
     except orjson.JSONDecodeError as error:
         raise MalformedEvent(f"not JSON: {error.msg} at character {error.pos}") from error
+    if tenant is not None and isinstance(raw, dict):
+        raw.setdefault("tenant", tenant)
     return validate_event(raw)
 
 

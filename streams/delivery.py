@@ -45,6 +45,7 @@ from streams.clients import REQUEST_TIMEOUT_S, kafka_away, make_consumer, rebala
 from streams.gathering import ASKING, inlet_of
 from streams.lag import watch_lag
 from streams.letters import one_line
+from streams.producers import Producers
 from streams.publisher import Publisher
 from streams.retry import Backoff
 from streams.scope import Cut, Scope
@@ -60,6 +61,8 @@ POLL_MS = 200
 ALIVE_EVERY_S = 1.0
 #: Parts of the time to stop: for batches to finish, and for leaving the group and closing what is open.
 DRAIN_PART, CLOSE_PART = 0.6, 0.3
+#: How often a new topic of a tenant is looked for, in milliseconds.
+TOPICS_SEEN_MS = 10_000
 #: A partition that cannot exist: asking for it reads nothing and still counts as a poll.
 _NOTHING = TopicPartition("", -1)
 
@@ -137,7 +140,10 @@ class Delivery(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has
             _log.warning("%s: closing its stores takes longer than the time to stop", self.stage.value)
 
     async def _joined(self, stack: AsyncExitStack) -> AIOKafkaConsumer:
-        consumer = make_consumer(self._settings, group=self.stage.group_in(self._settings))
+        # tenants' own topics come and go: looked for more often than topics that are always there
+        topics = Producers.of(self._settings).topics if self.stage is Stage.INTAKE else None
+        seen = {} if topics is None else {"metadata_max_age_ms": TOPICS_SEEN_MS}
+        consumer = make_consumer(self._settings, group=self.stage.group_in(self._settings), **seen)
         try:
             async with asyncio.timeout(2 * REQUEST_TIMEOUT_S):
                 await consumer.start()
@@ -145,7 +151,10 @@ class Delivery(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has
             await _leave(consumer, self._settings.stop_timeout_s)
             raise kafka_away(self._settings, error) from error
         stack.push_async_callback(_leave, consumer, self._settings.stop_timeout_s * CLOSE_PART / 2)
-        consumer.subscribe([self.stage.source.name_in(self._settings)], listener=self)
+        if topics is None:
+            consumer.subscribe([self.stage.source.name_in(self._settings)], listener=self)
+        else:
+            consumer.subscribe(pattern=topics.pattern, listener=self)
         return consumer
 
     # -- reading --------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from memory.records import Outgoing, Record
 from memory.settings import Settings
 from streams.identity import PLACE_HEADER, header
 from streams.letters import ErrorHeader, split_headers
+from streams.producers import Producers
 from streams.publisher import Publisher
 from streams.scan import scan
 from streams.topics import Topic
@@ -107,9 +108,17 @@ async def _read(settings: Settings, topic: Topic, found: dict[str, DeadLetter], 
 async def redrive(settings: Settings, chosen: Sequence[DeadLetter]) -> int:
     """Send the letters' records back to their topics, then settle them; gives how many. Raises `StoreUnavailable`."""
     async with Publisher.open(settings) as publisher:
+        tenants_topics = Producers.of(settings).topics
         for topic, group in _by_topic(chosen):
-            originals = [(letter.record.partition, letter.original()) for letter in group]
-            await publisher.publish_to(topic.name_in(settings), originals)
+            origins: dict[str, list[tuple[int, Outgoing]]] = {}
+            for letter in group:
+                # a letter goes back to a tenant's own topic, and never to a topic that its header alone names
+                named = letter.error[ErrorHeader.TOPIC]
+                known = tenants_topics is not None and tenants_topics.match(named) is not None
+                origin = named if known else topic.name_in(settings)
+                origins.setdefault(origin, []).append((letter.record.partition, letter.original()))
+            for origin, originals in origins.items():
+                await publisher.publish_to(origin, originals)
             await _settle(settings, publisher, topic, group, Settled.REDRIVEN)
     return len(chosen)
 

@@ -9,6 +9,7 @@ from memory.errors import MalformedEvent, Poison
 from memory.events import AgentEvent, decode_event
 from memory.records import Handled, Outgoing, Record, Rejected, session_key
 from memory.settings import Settings
+from streams.bounds import MAX_TRACE_BYTES, check_bounds
 from streams.identity import (
     CONTENT_TYPE_HEADER,
     ID_HEADER,
@@ -18,12 +19,14 @@ from streams.identity import (
     accepted_us,
     header,
 )
+from streams.producers import Producers
 
-Decoder = Callable[[Record], AgentEvent]
+#: Reads a record into an event; the tenant is its header's or topic's, for a payload that names none.
+Decoder = Callable[[Record, str | None], AgentEvent]
 
 
-def _own_json(record: Record) -> AgentEvent:
-    return decode_event(record.value)
+def _own_json(record: Record, tenant: str | None) -> AgentEvent:
+    return decode_event(record.value, tenant=tenant)
 
 
 #: What a record may be, by its content type; a record without one is our JSON.
@@ -33,24 +36,31 @@ DECODERS: Mapping[str, Decoder] = MappingProxyType({"": _own_json, "application/
 class IntakeHandler:
     """Stage `intake`. It keeps nothing: a batch is durable once what it gives out is acknowledged."""
 
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
     async def handle(self, records: Sequence[Record]) -> Handled:
         """Give the valid events out on `memory.events` and reject the others; raises nothing."""
-        return await asyncio.to_thread(take_in, records)
+        return await asyncio.to_thread(take_in, records, self._settings)
 
 
 @asynccontextmanager
-async def open_intake(settings: Settings) -> AsyncIterator[IntakeHandler]:  # noqa: ARG001  the factories' signature
+async def open_intake(settings: Settings) -> AsyncIterator[IntakeHandler]:
     """Open the handler of stage `intake`."""
-    yield IntakeHandler()
+    yield IntakeHandler(settings)
 
 
-def take_in(records: Sequence[Record]) -> Handled:
+def take_in(records: Sequence[Record], settings: Settings) -> Handled:
     """Validate each record and give it its stored id; the same record gives the same bytes at every delivery."""
     outgoing: list[Outgoing] = []
     rejected: list[Rejected] = []
+    producers = Producers.of(settings)
     for record in records:
         try:
-            event = _decoder(record)(record)
+            tenant = producers.tenant_of(record)
+            event = _decoder(record)(record, tenant)
+            producers.check(event, tenant)
+            check_bounds(settings, event, len(record.value or b""))
             outgoing.append(_canonical(event, record))
         except Poison as error:
             rejected.append(Rejected(record, error))
@@ -66,7 +76,9 @@ def _decoder(record: Record) -> Decoder:
 
 
 def _canonical(event: AgentEvent, record: Record) -> Outgoing:
-    passed = tuple((name, value) for name, value in record.headers if name in TRACE_HEADERS)
+    passed = tuple(
+        (name, value) for name, value in record.headers if name in TRACE_HEADERS and len(value) <= MAX_TRACE_BYTES
+    )
     return Outgoing(
         key=session_key(event.tenant, event.session),
         value=event.model_dump_json(exclude_defaults=True).encode(),
