@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -11,7 +11,7 @@ from typing import Any
 
 @dataclass
 class Reply:
-    """One answer: `content` of the assistant, a bare HTTP status, or any other `document`."""
+    """One answer: `content`, or what `read` makes of the request; a bare HTTP status; or any other `document`."""
 
     content: str | None = None
     finish_reason: str = "stop"
@@ -20,13 +20,15 @@ class Reply:
     headers: dict[str, str] = field(default_factory=dict)
     delay: threading.Event | None = None
     document: Any = None
+    read: Callable[[dict[str, Any]], str] | None = None
 
-    def body(self) -> Any:
+    def body(self, request: dict[str, Any]) -> Any:
         if self.document is not None:
             return self.document
         if self.status != 200:
             return {"error": {"message": "no", "type": "test"}}
-        message = {"role": "assistant", "content": self.content, "refusal": self.refusal}
+        content = self.read(request) if self.read else self.content
+        message = {"role": "assistant", "content": content, "refusal": self.refusal}
         return {
             "id": "chatcmpl-1",
             "object": "chat.completion",
@@ -55,12 +57,13 @@ def serving(*replies: Reply) -> Iterator[Script]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             size = int(self.headers["content-length"])
-            script.requests.append({"path": self.path, **json.loads(self.rfile.read(size))})
+            request = {"path": self.path, **json.loads(self.rfile.read(size))}
+            script.requests.append(request)
             script.keys.append(self.headers.get("authorization", ""))
             reply = script.replies[min(len(script.requests), len(script.replies)) - 1]
             if reply.delay is not None:
                 reply.delay.wait(10)
-            body = json.dumps(reply.body()).encode()
+            body = json.dumps(reply.body(request)).encode()
             try:
                 self.send_response(reply.status)
                 for name, value in {"content-type": "application/json", **reply.headers}.items():
