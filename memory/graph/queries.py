@@ -77,7 +77,7 @@ RETURN collect([n.uid, p.id, p.session, p.title, p.reason, p.first_us, p.last_us
 
     EPISODE_EVENTS = """
 UNWIND $uids AS uid
-MATCH (n:Event)-[:PART_OF]->(p:Episode {uid: uid})
+MATCH (p:Episode {uid: uid})<-[:PART_OF]-(n:Event)
 RETURN collect([p.id, n.uid, n.chain])"""
 
     # Pages. The first of each pair guesses the end of the page; the second answers the whole interval up to it, so

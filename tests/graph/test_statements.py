@@ -50,6 +50,15 @@ def test_a_statement_stays_within_the_common_cypher(statement: Cypher) -> None:
 
 
 @pytest.mark.parametrize("statement", _ALL, ids=lambda item: f"{type(item).__name__}.{item.name}")
+def test_a_walk_begins_at_a_node_that_is_held(statement: Cypher) -> None:
+    """The local server walks a pattern from its left: from a label alone it looks at every node there is."""
+    bound = set(re.findall(r"\((\w+):\w+ \{uid: ", statement.value))
+    for match in re.finditer(r"MATCH \((\w*)(:\w+)?\)\s*<?-", statement.value):
+        named = match[1] and re.search(rf"\b{match[1]}\b", statement.value[: match.start()])
+        assert match[1] in bound or named, f"{statement.name}: {match[0]}"
+
+
+@pytest.mark.parametrize("statement", _ALL, ids=lambda item: f"{type(item).__name__}.{item.name}")
 def test_a_node_is_merged_by_its_key_and_nothing_else(statement: Cypher) -> None:
     for pattern in re.findall(r"MERGE\s*\((\w+)(:\w+\s*\{[^}]*\})?", statement.value):
         assert not pattern[1] or re.fullmatch(r":\w+ \{uid: [\w.$]+\}", pattern[1]), statement.name
