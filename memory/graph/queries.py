@@ -165,6 +165,6 @@ RETURN collect(DISTINCT n.form)"""
     EPISODE_DEGREES = """
 UNWIND $uids AS uid
 MATCH (p:Episode {uid: uid})
-OPTIONAL MATCH (:Event)-[r:PART_OF]->(p)
+OPTIONAL MATCH (p)<-[r:PART_OF]-(:Event)
 WITH p, count(r) AS edges
 RETURN collect([p.uid, edges])"""
