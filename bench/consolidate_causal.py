@@ -82,7 +82,7 @@ class CausalJudge:
         self._right = document.causes
         self._wrong = document.non_causes
         disputable = {(label.cause, label.effect) for label in document.disputable}
-        self._neutral = (closure(document.causes) | disputable) - self._right
+        self._neutral = (closure(document.causes) | disputable) - self._right - self._wrong
         self._closed = document.closed
 
     def verdict(self, pair: Pair) -> Verdict:

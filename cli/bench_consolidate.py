@@ -23,6 +23,9 @@ from cli.readers.items import encode_event
 from memory.events import AgentEvent
 from memory.settings import LlmProvider
 
+#: About how many events are sent before they are waited for.
+PORTION = 300
+
 DataFolder = Annotated[Path, typer.Option("--data", help="Folder of labelled sets.", exists=True, file_okay=False)]
 FailuresFile = Annotated[
     Path | None, typer.Option("--failures", help="Failure logs in the form of Who&When.", exists=True, dir_okay=False)
@@ -76,7 +79,8 @@ def _measured(
     """Fill a new memory and judge it: what an older version has consolidated would not be done again."""
     called = f"consolidate-{provider}-{uuid4().hex[:8]}"
     with bench_stack(data_dir, None, name=called, overrides={"llm_provider": provider.value}) as stack:
-        run(remember(stack, _items(stack, labelled, logs)))
+        for items in _portions(stack, labelled, logs):
+            run(remember(stack, items))
         return run(_judged(stack, provider, labelled, logs, name, show=show))
 
 
@@ -104,14 +108,18 @@ async def _failures(stores: Stores, stack: BenchStack, logs: list[FailureLog], n
         )
 
 
-def _items(stack: BenchStack, labelled: LabelledSet, logs: list[FailureLog]) -> Iterator[ReadItem]:
-    line = 0
+def _portions(stack: BenchStack, labelled: LabelledSet, logs: list[FailureLog]) -> Iterator[list[ReadItem]]:
+    """Give the events of whole documents and logs, some hundred at a time: each portion is waited for."""
+    portion: list[ReadItem] = []
     for events in (*labelled.events.values(), *(log.steps for log in logs)):
-        for event in events:
-            line += 1
-            yield _item(line, event, stack.tenant(event.tenant))
+        portion += [_item(event, stack.tenant(event.tenant)) for event in events]
+        if len(portion) >= PORTION:
+            yield portion
+            portion = []
+    if portion:
+        yield portion
 
 
-def _item(line: int, event: AgentEvent, tenant: str) -> ReadItem:
+def _item(event: AgentEvent, tenant: str) -> ReadItem:
     moved = event.model_copy(update={"tenant": tenant})
-    return ReadItem(line, encode_event(moved), moved)
+    return ReadItem(moved.sequence or 0, encode_event(moved), moved)

@@ -10,7 +10,10 @@ from memory.vectors import Vectors
 
 #: How many ids are asked for in one query.
 PAGE = 500
+#: Pause between two looks; after a long look as many times its length, so that looking does not slow what it waits for.
 POLL_S = 0.25
+POLL_TIMES = 4
+MAX_POLL_S = 5.0
 
 
 async def wait_until_stored(
@@ -32,6 +35,7 @@ async def wait_until_stored(
     missing = {tenant: list(ids) for tenant, ids in ids_by_tenant.items()}
     last, moved_at = -1, time.monotonic()
     while True:
+        looked_at = time.monotonic()
         for tenant, ids in missing.items():
             missing[tenant] = await _missing(graph, vectors, tenant, ids, stages)
         left = sum(len(ids) for ids in missing.values())
@@ -47,7 +51,7 @@ async def wait_until_stored(
                 hint="are the workers running? (`magma worker intake ingest semantic entities causal episodes`)",
             )
         alive()
-        await asyncio.sleep(POLL_S)
+        await asyncio.sleep(min(MAX_POLL_S, max(POLL_S, POLL_TIMES * (time.monotonic() - looked_at))))
 
 
 async def _missing(
