@@ -10,6 +10,7 @@ from memory.events import content_digest, content_id, derive_id
 from memory.records import Outgoing, session_key
 from memory.settings import Settings
 from streams.clients import MAX_RECORD_BYTES
+from streams.producers import Producers
 from streams.publisher import Publisher
 from streams.topics import Topic
 
@@ -44,17 +45,19 @@ async def produce(
 ) -> Produced:
     """Send every item and wait until the broker has acknowledged all of them.
 
-    Invalid lines are sent untouched: the pipeline dead-letters them with the reason; only what no broker would take is
-    left out. `rate_per_s` bounds the events sent each second. Raises `StoreUnavailable` when the broker is away.
+    Invalid lines are sent untouched: the pipeline dead-letters them with the reason; left out is only what no broker
+    would take, or what has no topic because tenants have topics of their own. `rate_per_s` bounds the events sent each
+    second. Raises `StoreUnavailable` when the broker is away.
     """
-    topic = Topic.AGENT_EVENTS.name_in(settings)
+    producers = Producers.of(settings)
     most = BATCH_RECORDS if rate_per_s is None else max(1, min(BATCH_RECORDS, int(rate_per_s / 10)))
     produced = Produced()
     started_s = time.monotonic()
     sent = 0
     async with Publisher.open(settings) as publisher:
         for batch in _batches(produced, items, most):
-            await publisher.publish(topic, batch)
+            for topic, records in _by_topic(producers, settings, batch).items():
+                await publisher.publish(topic, records)
             sent += len(batch)
             progress(sent)
             if rate_per_s is not None:
@@ -62,9 +65,22 @@ async def produce(
     return produced
 
 
-def _batches(produced: Produced, items: Iterable[ReadItem], most: int) -> Iterator[list[Outgoing]]:
-    """Account for each item and give what is sent in batches."""
-    batch: list[Outgoing] = []
+def _by_topic(producers: Producers, settings: Settings, batch: Iterable[ReadItem]) -> dict[str, list[Outgoing]]:
+    """Give the records of a batch by the topic they go to, with the headers that intake wants."""
+    placed: dict[str, list[Outgoing]] = {}
+    for item in batch:
+        event = item.event
+        if event is not None:
+            topic, headers = producers.place_for(event.tenant, settings)
+            placed.setdefault(topic, []).append(Outgoing(session_key(event.tenant, event.session), item.raw, headers))
+        elif producers.topics is None:
+            placed.setdefault(Topic.AGENT_EVENTS.name_in(settings), []).append(Outgoing(None, item.raw))
+    return placed
+
+
+def _batches(produced: Produced, items: Iterable[ReadItem], most: int) -> Iterator[list[ReadItem]]:
+    """Account for each item and give those that can be sent in batches."""
+    batch: list[ReadItem] = []
     size_bytes = 0
     for item in items:
         _account(produced, item)
@@ -73,8 +89,7 @@ def _batches(produced: Produced, items: Iterable[ReadItem], most: int) -> Iterat
         if batch and (len(batch) >= most or size_bytes + len(item.raw) > BATCH_BYTES):
             yield batch
             batch, size_bytes = [], 0
-        key = session_key(item.event.tenant, item.event.session) if item.event else None
-        batch.append(Outgoing(key, item.raw))
+        batch.append(item)
         size_bytes += len(item.raw)
     if batch:
         yield batch

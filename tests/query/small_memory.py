@@ -10,7 +10,7 @@ from memory.embedding import Encoder, make_encoder
 from memory.events import EventKind, EventNode, content_digest, derive_id, to_us, validate_event
 from memory.graph import Graph
 from memory.names import normal_form, provisional_names
-from memory.relations import CausalEdge, CausalKind, Mention, Origin, Provenance, SimilarEdge
+from memory.relations import CausalEdge, CausalKind, EntityType, Mention, Origin, Provenance, SimilarEdge
 from memory.settings import Settings
 from memory.text import document_keywords, document_text
 from memory.vectors import VectorRow, Vectors
@@ -75,7 +75,7 @@ class SmallMemory:
     async def name(self, nodes: Sequence[EventNode]) -> None:
         """Link events to the entities they mention and to their speakers."""
         mentions = [
-            Mention(node.id, key, key, "thing", BY_RULE, spoken=key == normal_form(node.speaker))
+            Mention(node.id, key, key, EntityType.OTHER, BY_RULE, spoken=key == normal_form(node.speaker))
             for node in nodes
             for key in {*node.mentions, normal_form(node.speaker)}
         ]
