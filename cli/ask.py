@@ -16,6 +16,7 @@ from memory.settings import Settings
 from query_api.engine import Retriever
 from query_api.models import QueryRequest, QueryResult
 from query_api.routing import open_router
+from query_api.tuned import chosen_policy, chosen_trees
 
 
 def ask(
@@ -56,7 +57,14 @@ def ask(
 async def ask_memory(settings: Settings, tenant: str | None, request: QueryRequest, *, answer: bool) -> QueryResult:
     """Open the stores, ask, close them."""
     async with open_stores(settings) as stores, open_router(settings) as router:
-        retriever = Retriever(stores.graph, stores.vectors, stores.encoder, router=router)
+        retriever = Retriever(
+            stores.graph,
+            stores.vectors,
+            stores.encoder,
+            chosen_policy(settings),
+            router=router,
+            trees=chosen_trees(settings, stores.encoder.name),
+        )
         bound = await the_tenant(stores.graph, tenant)
         if answer:
             from query_api.answer import Answerer  # only this command needs a model's client

@@ -125,6 +125,13 @@ class Settings(ConnectionSettings, FaceSettings, BaseSettings):
         2.0, description="bound on the routing model's answer; then the rules route and `degraded` says so"
     )
 
+    policy: str = Field(
+        "default", min_length=1, description="a shipped policy, or the path of a TOML file (`magma tune`)"
+    )
+    ranking_model: Path | None = Field(
+        None, description="a ranking model of `magma tune --out`; the shipped one when not set"
+    )
+
     batch_max_events: Annotated[int, Field(ge=1, le=1_000)] = Field(512, description="most events in one durable write")
     window_max_events: Annotated[int, Field(ge=1, le=1_000)] = Field(
         24, description="a session's new events are consolidated once there are so many, or one of the next two holds"

@@ -18,6 +18,7 @@ from query_api.answer import Answerer
 from query_api.engine import Retriever
 from query_api.policy import Policy
 from query_api.routing import open_router
+from query_api.tuned import chosen_policy, chosen_trees
 
 #: Longest wait for a store's answer to "are you there", in seconds.
 PING_TIMEOUT_S = 2.0
@@ -126,8 +127,15 @@ class Backends:
             with suppress(LlmNotConfigured):  # asked for an answer, the service then says so
                 answerer = await stack.enter_async_context(Answerer.open(settings))
             router = await stack.enter_async_context(open_router(settings))
-            budget = settings.context_budget_tokens
-            retriever = Retriever(graph, vectors, encoder, self._policy, router=router, budget_tokens=budget)
+            retriever = Retriever(
+                graph,
+                vectors,
+                encoder,
+                self._policy or chosen_policy(settings),
+                router=router,
+                trees=chosen_trees(settings, encoder.name),
+                budget_tokens=settings.context_budget_tokens,
+            )
             yield Opened(graph, vectors, retriever, answerer)
 
 

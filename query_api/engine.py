@@ -15,18 +15,19 @@ from memory.errors import MagmaError, MalformedEvent, StoreUnavailable
 from memory.events import EventNode, from_us
 from memory.graph import Graph, GraphReader
 from memory.relations import Relation
-from memory.vectors import VectorReader, Vectors
+from memory.vectors import Hit, VectorReader, Vectors
 from query_api.anchors import Anchor, fuse
 from query_api.beside import Beside, around, beside, strong_hits
 from query_api.models import QueryRequest, QueryResult
 from query_api.policy import Policy, Steering, shipped_policy
-from query_api.ranking import Candidate, Documents, Evidence, Ranker, Scored, in_window
+from query_api.pool import POOL_SIZE
+from query_api.ranking import Candidate, Documents, Evidence, Ranker, Scored, Trees, in_window
 from query_api.ranking.choice import Rankers
 from query_api.ranking.pool import REACH
 from query_api.reading import Degraded, Reading
 from query_api.remembered import Remembered
 from query_api.router import Route, Router, RuleRouter, name_candidates
-from query_api.searches import Found, Scope, Searches
+from query_api.searches import Found, Scope, Searches, nearest_events
 from query_api.sizes import Sizes
 from query_api.stopwatch import Stopwatch
 from query_api.surroundings import COSINE_DECIMALS, MemorySurroundings, Vector, rounded
@@ -45,7 +46,7 @@ class Retriever:
 
     It remembers events and vectors, which never change, and nothing of a question. `graph`, `vectors`, `encoder` are
     opened and closed by the caller, on the loop that queries. `ranker`: ranks whatever the policy says, else the policy
-    chooses (see `ranking.choice`).
+    chooses (see `ranking.choice`), with `trees` instead of the shipped ones.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class Retriever:
         *,
         router: Router | None = None,
         ranker: Ranker | None = None,
+        trees: Trees | None = None,
         budget_tokens: int = DEFAULT_BUDGET_TOKENS,
         timeout_s: float = QUERY_TIMEOUT_S,
     ) -> None:
@@ -66,7 +68,7 @@ class Retriever:
         self._policy = policy or shipped_policy("default")
         self._router = router or RuleRouter()
         self._documents = Documents.open()
-        self._rankers = Rankers(encoder.name, self._documents, ranker)
+        self._rankers = Rankers(encoder.name, self._documents, ranker, trees)
         self._budget_tokens = budget_tokens
         self._timeout_s = timeout_s
         self._sizes = Sizes()
@@ -103,16 +105,20 @@ class Retriever:
         graph, vectors = self._graph.reader(tenant), self._vectors.reader(tenant)
         policy = shipped_policy(request.policy) if request.policy else self._policy
         watch = Stopwatch()
+        scope = Scope(request.session, request.agent, request.fresh)
         async with asyncio.TaskGroup() as group:
             embedded = group.create_task(self._embed(request.question, watch))
-            routed = group.create_task(self._route(graph, request, watch))
-        vector, (route, reference, stored) = embedded.result(), routed.result()
-        steering = policy.steering(
-            route.intents, frozenset(Relation) if request.relations is None else request.relations
-        )
+            # needs nothing of the route: under way while the graph is asked for names
+            nearest = group.create_task(_nearest(vectors, embedded, scope))
+            route, reference, stored = await group.create_task(self._route(graph, request, watch))
+            vector = await embedded
+            steering = policy.steering(
+                route.intents, frozenset(Relation) if request.relations is None else request.relations
+            )
+            with watch.stage("anchors"):
+                searches = Searches(vectors, graph, route, vector, scope, self._remembered, nearest)
+                found = await searches.run(policy.anchors)
         with watch.stage("anchors"):
-            scope = Scope(request.session, request.agent, request.fresh)
-            found = await Searches(vectors, graph, route, vector, scope, self._remembered).run(policy.anchors)
             anchors = tuple(fuse(found.lists, policy.anchors.rrf_k)[: policy.anchors.count])
         with watch.stage("traverse"):
             surroundings = MemorySurroundings(
@@ -231,6 +237,11 @@ class Retriever:
             names=evidence.route.names,
         )
         return scored, context
+
+
+async def _nearest(vectors: VectorReader, embedded: asyncio.Task[Vector | None], scope: Scope) -> list[Hit]:
+    vector = await embedded
+    return [] if vector is None else await nearest_events(vectors, vector, POOL_SIZE, scope)
 
 
 def _candidates(
