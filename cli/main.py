@@ -24,6 +24,7 @@ COMMANDS = {
     "keys": "keys",
     "dlq": "dlq",
     "replay": "replay",
+    "reconsolidate": "reconsolidate",
     "bench": "bench",
     "tune": "tune",
 }

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from typing import Self
 
 from memory.graph.budgets import Budgets
+from memory.graph.clearing import Clearer
 from memory.graph.driver import Bolt
 from memory.graph.extractions import Extractions
 from memory.graph.mending import Mender
@@ -67,6 +68,10 @@ class Graph:
     def budgets(self) -> Budgets:
         """Give the handle on what tenants use of a language model."""
         return Budgets(self._bolt)
+
+    def clearer(self, tenant: str) -> Clearer:
+        """Give the handle that takes back what was inferred about one tenant's events."""
+        return Clearer(self._bolt, tenant)
 
     def outbox(self, tenant: str, stage: Mark) -> Outbox:
         """Give the notes of what a stage has still to tell of one tenant's edges."""

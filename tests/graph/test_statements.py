@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from memory.graph import statements
+from memory.graph.clearing import ClearStatement
 from memory.graph.cypher import Cypher
 from memory.graph.entity_statements import EntityStatement
 from memory.graph.mends import Mend
@@ -17,7 +18,7 @@ from memory.graph.schema import Label
 from memory.graph.statements import Statement
 from memory.relations import EdgeType
 
-_ALL: list[Cypher] = [*Statement, *EntityStatement, *Query, *Mend, *ModelStatement, *OutboxStatement]
+_ALL: list[Cypher] = [*Statement, *EntityStatement, *Query, *Mend, *ModelStatement, *OutboxStatement, *ClearStatement]
 
 #: What is forbidden, and why.
 _FORBIDDEN = {
