@@ -1,7 +1,7 @@
 .DEFAULT_GOAL := help
 PY := .venv/bin/python
 
-.PHONY: help setup check test kafka chaos delivery
+.PHONY: help setup check test kafka chaos delivery fuzz lock audit sbom
 help: ## what there is
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -23,3 +23,19 @@ chaos: ## ten seeds of 20,000 events with kills and restarts, then two on real K
 
 delivery: ## what the delivery rule costs beside Faust's own take()
 	$(PY) -m bench.delivery
+
+FUZZ_TRIES ?= 50000
+fuzz: ## two tenants, one of them hostile: so many tries of each property (FUZZ_TRIES=50000; hours)
+	FUZZ_TRIES=$(FUZZ_TRIES) $(PY) -m pytest -q --timeout=0 tests/security/test_hostile_requests.py tests/security/test_hostile_events.py
+
+lock: ## requirements.lock: what was tested, with hashes, for Python 3.11 on Linux
+	.venv/bin/pip install -q 'pip-tools>=7.5,<8'
+	.venv/bin/pip-compile -q --generate-hashes --strip-extras --allow-unsafe --no-emit-index-url --no-emit-trusted-host --extra local --extra dev -o requirements.lock pyproject.toml
+
+audit: ## known weaknesses of what requirements.lock names; asks the Python Packaging Advisory Database
+	.venv/bin/pip install -q 'pip-audit>=2.9,<3'
+	.venv/bin/pip-audit --disable-pip --require-hashes -r requirements.lock
+
+sbom: ## sbom.json: the software bill of materials (CycloneDX) of requirements.lock
+	.venv/bin/pip install -q 'cyclonedx-bom>=7,<8'
+	.venv/bin/cyclonedx-py requirements requirements.lock --pyproject pyproject.toml --of JSON -o sbom.json

@@ -4,6 +4,7 @@ The memory knows no Kafka client: whoever makes one registers `TokenFile` with i
 """
 
 import asyncio
+import logging
 import ssl
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,8 @@ def kafka_options(settings: Settings) -> dict[str, Any]:
             settings.kafka_tls_key_password.get_secret_value(),
         )
     if settings.kafka_security.authenticated:
+        # at DEBUG it logs each request as it is sent, and the one that carries a password or token is among them
+        logging.getLogger("aiokafka.conn").setLevel(logging.INFO)
         options["sasl_mechanism"] = settings.kafka_sasl_mechanism.value
         if settings.kafka_sasl_mechanism is SaslMechanism.OAUTHBEARER:
             assert settings.kafka_sasl_token_file is not None  # the settings refuse it otherwise

@@ -12,6 +12,7 @@ import subprocess
 import time
 import uuid
 from base64 import urlsafe_b64encode
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
@@ -76,11 +77,21 @@ class KafkaNode:
 class KafkaCluster:
     """A cluster on loopback; a context manager."""
 
-    def __init__(self, root: Path, nodes: int = 1, *, properties: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        nodes: int = 1,
+        *,
+        properties: dict[str, str] | None = None,
+        security: str = "PLAINTEXT",
+        scram_users: Mapping[str, str] | None = None,
+    ) -> None:
         ports = free_ports(2 * nodes)
         self._jars = jars()
         self._id = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         self._extra = properties or {}
+        self._security = security
+        self._scram = [f"SCRAM-SHA-512=[name={n},password={p}]" for n, p in (scram_users or {}).items()]
         self.nodes = [KafkaNode(n + 1, ports[2 * n], ports[2 * n + 1], root / f"node{n + 1}") for n in range(nodes)]
 
     @property
@@ -118,11 +129,11 @@ class KafkaCluster:
             "process.roles": "broker,controller",
             "node.id": str(node.number),
             "controller.quorum.voters": voters,
-            "listeners": f"PLAINTEXT://127.0.0.1:{node.port},CONTROLLER://127.0.0.1:{node.controller_port}",
-            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{node.port}",
-            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+            "listeners": f"{self._security}://127.0.0.1:{node.port},CONTROLLER://127.0.0.1:{node.controller_port}",
+            "advertised.listeners": f"{self._security}://127.0.0.1:{node.port}",
+            "listener.security.protocol.map": f"{self._security}:{self._security},CONTROLLER:PLAINTEXT",
             "controller.listener.names": "CONTROLLER",
-            "inter.broker.listener.name": "PLAINTEXT",
+            "inter.broker.listener.name": self._security,
             "log.dirs": str(node.folder / "log"),
             "offsets.topic.replication.factor": replicas,
             "offsets.topic.num.partitions": "4",
@@ -137,6 +148,8 @@ class KafkaCluster:
         file = node.folder / "server.properties"
         file.write_text("".join(f"{name}={value}\n" for name, value in properties.items()))
         command = self._java("kafka.tools.StorageTool", "format", "-t", self._id, "-c", str(file))
+        for user in self._scram:
+            command += ["--add-scram", user]
         subprocess.run(command, check=True, capture_output=True, timeout=60)
 
     def start(self, node: KafkaNode) -> None:
