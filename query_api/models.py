@@ -84,13 +84,7 @@ class SpanView(_Answered):
     @classmethod
     def of(cls, span: DateSpan, offset_minutes: int = 0) -> "SpanView":
         """Show a span at a UTC offset."""
-        return cls(
-            phrase=span.phrase,
-            start=None if span.start_us <= FAR_PAST_US else from_us(span.start_us, offset_minutes),
-            end=None if span.end_us >= FAR_FUTURE_US else from_us(span.end_us, offset_minutes),
-            precision=span.precision,
-            text=show_span(span, offset_minutes),
-        )
+        return cls.model_validate(span_fields(span, offset_minutes))
 
 
 class ListShare(_Answered):
@@ -156,7 +150,7 @@ class EventView(_Answered):
     @classmethod
     def of(cls, node: EventNode) -> "EventView":
         """Show a node."""
-        return cls(**event_fields(node))
+        return cls.model_validate(event_fields(node))
 
 
 class ResultEvent(EventView):
@@ -228,7 +222,7 @@ class AnswerResult(QueryResult):
 
 
 def event_fields(node: EventNode) -> dict[str, object]:
-    """Give the fields of `EventView` for a node."""
+    """Give the fields of `EventView` for a node, not validated yet: many are validated in one call."""
     return {
         "id": node.id,
         "ref": node.ref,
@@ -238,5 +232,16 @@ def event_fields(node: EventNode) -> dict[str, object]:
         "agent": node.agent,
         "session": node.session,
         "occurred_at": from_us(node.occurred_us, node.offset_minutes),
-        "dates": [SpanView.of(span, node.offset_minutes) for span in node.dates],
+        "dates": [span_fields(span, node.offset_minutes) for span in node.dates],
+    }
+
+
+def span_fields(span: DateSpan, offset_minutes: int) -> dict[str, object]:
+    """Give the fields of `SpanView` for a span at a UTC offset."""
+    return {
+        "phrase": span.phrase,
+        "start": None if span.start_us <= FAR_PAST_US else from_us(span.start_us, offset_minutes),
+        "end": None if span.end_us >= FAR_FUTURE_US else from_us(span.end_us, offset_minutes),
+        "precision": span.precision,
+        "text": show_span(span, offset_minutes),
     }

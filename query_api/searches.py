@@ -5,7 +5,7 @@ A window of time is a hard filter. When it would leave fewer nodes than the poli
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memory.graph import GraphReader
@@ -49,7 +49,10 @@ class Found:
 
 
 class Searches:
-    """Asks the lists of one question; `vector` is None when it has none, then words alone search."""
+    """Asks the lists of one question; `vector` is None when it has none, then words alone search.
+
+    `nearest`: gives the `POOL_SIZE` events nearest to it in the scope, whenever they are; none without a vector.
+    """
 
     def __init__(
         self,
@@ -59,6 +62,7 @@ class Searches:
         vector: Vector | None,
         scope: Scope,
         remembered: Remembered,
+        nearest: Awaitable[list[Hit]],
     ) -> None:
         self._vectors = vectors
         self._graph = graph
@@ -66,6 +70,7 @@ class Searches:
         self._vector = vector
         self._scope = scope
         self._remembered = remembered
+        self._pool = nearest
 
     async def run(self, policy: AnchorPolicy) -> Found:
         """Ask all lists at once; raises `Retryable` and `Misconfigured` as the stores do."""
@@ -75,7 +80,7 @@ class Searches:
             bounds = (window.start_us, window.end_us + policy.window_grace_days * _DAY_US)
         async with asyncio.TaskGroup() as group:
             tasks = [
-                group.create_task(self._nearest(POOL_SIZE, None)),
+                group.create_task(self._pooled()),
                 group.create_task(self._words(WORDS_SIZE, None)),
             ]
             if bounds is not None:
@@ -126,21 +131,36 @@ class Searches:
             fresh=scope.fresh,
         )
 
+    async def _pooled(self) -> list[Hit]:
+        return await self._pool
+
     async def _nearest(self, size: int, bounds: tuple[int, int] | None, entity: str | None = None) -> list[Hit]:
         if self._vector is None:
             return []
-        scope, (start_us, end_us) = self._scope, bounds or (None, None)
-        return await self._vectors.nearest(
-            self._vector,
-            size,
-            session=scope.session,
-            agent=scope.agent,
-            start_us=start_us,
-            end_us=end_us,
-            entities=() if entity is None else (entity,),
-            bare=True,
-            fresh=scope.fresh,
-        )
+        return await nearest_events(self._vectors, self._vector, size, self._scope, bounds, entity)
+
+
+async def nearest_events(
+    vectors: VectorReader,
+    vector: Vector,
+    size: int,
+    scope: Scope,
+    bounds: tuple[int, int] | None = None,
+    entity: str | None = None,
+) -> list[Hit]:
+    """Give the events nearest to a vector in a scope, ids and cosines alone; `bounds`: microseconds, half-open."""
+    start_us, end_us = bounds or (None, None)
+    return await vectors.nearest(
+        vector,
+        size,
+        session=scope.session,
+        agent=scope.agent,
+        start_us=start_us,
+        end_us=end_us,
+        entities=() if entity is None else (entity,),
+        bare=True,
+        fresh=scope.fresh,
+    )
 
 
 def _listed(name: ListName, hits: Sequence[Hit], weight: float) -> RankedList:

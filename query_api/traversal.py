@@ -112,13 +112,17 @@ class Walk:
         return hops[::-1]
 
 
-def transition(steering: Steering, policy: WalkPolicy, hop: Hop, cosine: float) -> tuple[float, float]:
-    """Give (φ, S) of eq. 5; φ is the relation's weight times direction and, if the policy says so, edge strength."""
+def _phi(steering: Steering, policy: WalkPolicy, hop: Hop) -> float:
+    """Give φ of eq. 5, which no cosine changes."""
     phi = steering.relation[hop.relation]
     if hop.edge is EdgeType.CAUSES:
         phi *= steering.cause_to_effect if hop.forward else steering.effect_to_cause
-    if policy.strength:
-        phi *= hop.strength
+    return phi * hop.strength if policy.strength else phi
+
+
+def transition(steering: Steering, policy: WalkPolicy, hop: Hop, cosine: float) -> tuple[float, float]:
+    """Give (φ, S) of eq. 5; φ is the relation's weight times direction and, if the policy says so, edge strength."""
+    phi = _phi(steering, policy, hop)
     return phi, math.exp(policy.lambda1 * phi + steering.lambda2 * cosine)
 
 
@@ -181,15 +185,21 @@ class _State:
         """
         least: dict[str, float] = {}
         most: dict[str, float] = {}
+        gamma, lambda1, lambda2 = self._policy.gamma, self._policy.lambda1, self._steering.lambda2
+        ceiling = around.ceiling
         for hop in hops:
             if hop.target in self.visits or hop.target == hop.source:
                 continue
             known = around.known(hop.target)
-            low, high = (-1.0, around.ceiling) if known is None else (known, known)
-            for table, cosine in ((least, low), (most, high)):
-                _, s = transition(self._steering, self._policy, hop, cosine)
-                score = self._policy.gamma * self.visits[hop.source].score + s
-                table[hop.target] = max(table.get(hop.target, 0.0), score)
+            so_far = gamma * self.visits[hop.source].score
+            if known is None:
+                phi = _phi(self._steering, self._policy, hop)
+                low = so_far + math.exp(lambda1 * phi - lambda2)
+                high = so_far + math.exp(lambda1 * phi + lambda2 * ceiling)
+            else:
+                low = high = so_far + transition(self._steering, self._policy, hop, known)[1]
+            least[hop.target] = max(least.get(hop.target, 0.0), low)
+            most[hop.target] = max(most.get(hop.target, 0.0), high)
         if self._policy.drop_threshold is not None or len(least) <= beam:
             return set(least)
         bar = heapq.nlargest(beam, least.values())[-1]

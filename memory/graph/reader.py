@@ -56,7 +56,7 @@ class GraphReader:
         """
         if not ids:
             return Neighbourhood()
-        parts = await self._records(Query.NEIGHBOURS, uids=self._uids(ids), hub_limit=hub_limit)
+        parts = await self._bolt.ask(Query.NEIGHBOURS, uids=self._uids(ids), hub_limit=hub_limit)
         return neighbourhood(dict(parts), self._strip)
 
     async def window(self, ids: Sequence[str], before: int, after: int) -> dict[str, Window]:
@@ -66,7 +66,7 @@ class GraphReader:
         if not ids:
             return {}
         query = Query.WINDOW_SHORT if max(before, after) <= SHORT_WINDOW else Query.WINDOW
-        parts = dict(await self._records(query, uids=self._uids(ids), before=before, after=after))
+        parts = dict(await self._bolt.ask(query, uids=self._uids(ids), before=before, after=after))
         steps: dict[str, dict[str, list[tuple[int, str]]]] = {}
         for part, found in parts.items():
             for source, distance, target in found:
@@ -215,22 +215,12 @@ class GraphReader:
         return await self._bolt.transact(work, what=f"query {page.name}")
 
     async def _collected(self, query: Cypher, **parameters: Any) -> list[Any]:
-        async def work(transaction: Transaction) -> list[Any]:
-            return await transaction.collected(query, **parameters)
-
-        return await self._bolt.transact(work, what=f"query {query.name}")
+        value = await self._value(query, **parameters)
+        return value if isinstance(value, list) else []
 
     async def _value(self, query: Cypher, **parameters: Any) -> Any:
-        async def work(transaction: Transaction) -> Any:
-            return await transaction.value(query, **parameters)
-
-        return await self._bolt.transact(work, what=f"query {query.name}")
-
-    async def _records(self, query: Cypher, **parameters: Any) -> list[list[Any]]:
-        async def work(transaction: Transaction) -> list[list[Any]]:
-            return await transaction.rows(query, **parameters)
-
-        return await self._bolt.transact(work, what=f"query {query.name}")
+        rows = await self._bolt.ask(query, **parameters)
+        return rows[0][0] if rows else None
 
 
 def _entity(row: Sequence[Any]) -> EntityNode:

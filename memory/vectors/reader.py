@@ -175,15 +175,24 @@ class VectorReader:
                 timeout=connection.timeout_s,
             ),
         )
-        # the local server gives BM25 with the sign of a distance
-        return [[_hit(row, 1.0 if dense or row["distance"] >= 0 else -1.0) for row in rows] for rows in found]
+        if output == [Field.ID]:
+            return [
+                [Hit(id_, _score(far, dense)) for id_, far in zip(rows.ids, rows.distances, strict=True)]
+                for rows in found
+            ]
+        return [[_hit(row, dense) for row in rows] for rows in found]
 
 
-def _hit(row: Any, sign: float) -> Hit:
+def _score(distance: float, dense: bool) -> float:
+    # the local server gives BM25 with the sign of a distance
+    return float(distance) if dense else abs(float(distance))
+
+
+def _hit(row: Any, dense: bool) -> Hit:
     entity = row["entity"]
     return Hit(
         id=row["id"],
-        score=sign * float(row["distance"]),
+        score=_score(row["distance"], dense),
         session=entity.get(Field.SESSION, ""),
         occurred_us=entity.get(Field.OCCURRED_US, 0),
         speaker=entity.get(Field.SPEAKER, ""),

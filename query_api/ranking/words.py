@@ -51,9 +51,9 @@ class Words:
         surface = documents.numbers(list(question.surface.values()))
         stems, lengths = _joined([document.stems for document in pool.documents])
         counts = np.zeros((len(pool), len(numbers)))
+        row_of = np.repeat(np.arange(len(pool)), lengths)
         for column, number in enumerate(numbers):
-            rows = np.repeat(np.arange(len(pool)), lengths)[stems == number]
-            counts[:, column] = np.bincount(rows, minlength=len(pool))
+            counts[:, column] = np.bincount(row_of[stems == number], minlength=len(pool))
         idf = _idf((counts > 0).sum(axis=0), pool.total)
         names = {name for index, name in _named(question, pool)}
         is_name = np.array([bool({term, word} & names) for term, word in question.surface.items()], dtype=bool)

@@ -8,10 +8,20 @@ from pydantic import SecretStr
 from memory.errors import StoreConflict, StoreRefused, StoreUnavailable
 from memory.graph import Counts, Graph, Mark, Window, driver
 from memory.graph.cypher import Cypher
-from memory.graph.driver import Transaction
+from memory.graph.driver import Bolt, Transaction
 from memory.graph.model import MentionEdge
 from memory.graph.statements import Statement
-from memory.relations import RELATION_OF, EdgeType, Episode, Mention, Origin, Provenance, Relation, SimilarEdge
+from memory.relations import (
+    RELATION_OF,
+    EdgeType,
+    EntityType,
+    Episode,
+    Mention,
+    Origin,
+    Provenance,
+    Relation,
+    SimilarEdge,
+)
 from memory.settings import Settings
 from tests.graph.build import T0, cause, event, event_id
 
@@ -26,8 +36,8 @@ async def fill(graph: Graph, tenant: str) -> None:
     await writer.write_causes(tenant, [cause(1, 4, 0.8)])
     await writer.write_similar(tenant, [SimilarEdge(event_id(1), event_id(8), 0.6)])
     provenance = Provenance(Origin.RULE, 0.9, T0, rule="names")
-    mentions = [Mention(event_id(n), "rare", "Rare", "thing", provenance) for n in (1, 9)]
-    mentions += [Mention(event_id(n), "hub", "Hub", "thing", provenance) for n in range(7)]
+    mentions = [Mention(event_id(n), "rare", "Rare", EntityType.OTHER, provenance) for n in (1, 9)]
+    mentions += [Mention(event_id(n), "hub", "Hub", EntityType.OTHER, provenance) for n in range(7)]
     mentions += [Mention(event_id(n), "ann", "Ann", "person", provenance, spoken=True) for n in (1, 7)]
     await writer.write_mentions(tenant, mentions)
     await writer.write_episodes(
@@ -40,13 +50,13 @@ async def test_a_frontier_is_expanded_over_all_relations_in_one_round_trip(
 ) -> None:
     await fill(graph, tenant)
     trips: Counter[str] = Counter()
-    rows = Transaction.rows
+    ask = Bolt.ask
 
-    async def counted(transaction: Transaction, statement: Cypher, **parameters: object) -> list[list[object]]:
+    async def counted(bolt: Bolt, statement: Cypher, **parameters: object) -> list[list[object]]:
         trips[statement.name] += 1
-        return await rows(transaction, statement, **parameters)
+        return await ask(bolt, statement, **parameters)
 
-    monkeypatch.setattr(Transaction, "rows", counted)
+    monkeypatch.setattr(Bolt, "ask", counted)
     found = await graph.reader(tenant).neighbours([event_id(1), event_id(1)], hub_limit=5)
     assert trips == {"NEIGHBOURS": 1}
     reached = {(edge.edge, edge.target, edge.forward, edge.via) for edge in found.edges}

@@ -1,12 +1,17 @@
 """Questions to a small memory on the real local stores: the acceptance cases of the specification, end to end."""
 
+from collections import Counter
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
+from memory.graph.cypher import Cypher
+from memory.graph.driver import Bolt
 from memory.relations import EdgeType, Relation
 from memory.settings import Settings
 from memory.text import count_tokens
+from memory.vectors.connection import Connection
 from query_api.engine import Retriever
 from query_api.models import QueryRequest, QueryResult
 from query_api.reading import Degraded
@@ -139,6 +144,45 @@ async def test_two_runs_give_the_same_result_byte_for_byte(memory: SmallMemory) 
         (await memory.retriever.query(memory.tenant, request)).model_dump_json(exclude={"timings_ms"}) for _ in range(2)
     ]
     assert one == two
+
+
+async def test_a_warm_query_asks_the_graph_once_a_depth_and_the_vectors_twice(
+    memory: SmallMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events, causes, alike = incident()
+    nodes = await memory.write(*events)
+    await memory.cause(*causes)
+    await memory.alike(*alike)
+    await memory.name(nodes)
+    request = QueryRequest(question="Why did checkout return errors to customers?")
+    await memory.retriever.query(memory.tenant, request)
+    graph, vectors, transactions = Counter[str](), Counter[str](), 0
+    ask, transact, once = Bolt.ask, Bolt.transact, Connection.once
+
+    async def counted_ask(bolt: Bolt, statement: Cypher, **parameters: Any) -> list[list[Any]]:
+        graph[statement.name] += 1
+        return await ask(bolt, statement, **parameters)
+
+    async def counted_transact(bolt: Bolt, work: Any, *, what: str) -> Any:
+        nonlocal transactions
+        transactions += 1
+        return await transact(bolt, work, what=what)
+
+    async def counted_once(connection: Connection, doing: str, call: Any) -> Any:
+        vectors[doing] += 1
+        return await once(connection, doing, call)
+
+    monkeypatch.setattr(Bolt, "ask", counted_ask)
+    monkeypatch.setattr(Bolt, "transact", counted_transact)
+    monkeypatch.setattr(Connection, "once", counted_once)
+    found = await memory.retriever.read(memory.tenant, request)
+    assert len(found.walk.visits) > len(found.anchors)
+    totals = graph.pop("TOTALS", 0)  # remembered for seconds only
+    assert totals <= 1
+    assert 1 <= graph.pop("NEIGHBOURS") <= found.policy.walk.depth
+    assert graph == {"ENTITIES_BY_UID": 1, "WINDOW_SHORT": 1}
+    assert transactions == 0
+    assert vectors == {"search": 2}
 
 
 async def test_what_is_remembered_changes_no_byte_and_can_be_forgotten(memory: SmallMemory) -> None:
