@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from consolidators.batch import Change, Outcome, Work
+from consolidators.supersession import supersede
 from consolidators.windows import ordered, windows_of
 from memory.errors import Poison
 from memory.events import EventNode
@@ -48,12 +49,13 @@ class Entities:
             for mention in self._of_event(event, by_event.get(event.id, ()))
         ]
         renamed = await writer.learn_names(work.tenant, mentions)
+        superseded = await supersede(writer, work.tenant, events, poisoned)
         done = Done(self.mark, work.without(poisoned).ids)
         added = await writer.write_mentions(work.tenant, mentions, done=done)
         changes = [_change(mention, events) for mention in added]
         if renamed:
             changes += [_renamed(change, mentions, events) for change in renamed]
-        return Outcome(tuple(changes), poisoned)
+        return Outcome((*changes, *superseded), poisoned)
 
     async def _extract(
         self, work: Work, events: Mapping[str, EventNode]

@@ -11,7 +11,8 @@ from enum import StrEnum
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 
-from memory.graph import Graph
+from memory.graph import Graph, GraphReader
+from memory.graph.batches import chunks
 from memory.graph.survey import Survey, SurveyedEvent
 from memory.relations import EdgeType
 from memory.vectors import Vectors
@@ -36,6 +37,8 @@ class Rule(StrEnum):
     ENTITY_COUNT = "entity_count"  # its number of edges is not what it says
     MISPLACED_MENTION = "misplaced_mention"  # a mention is not where its spelling's entity is
     ORPHAN_NAME = "orphan_name"  # a spelling that no event has
+    SLOT_COUNT = "slot_count"  # its number of statements is not what it says, or it has none
+    SUPERSEDES_ORDER = "supersedes_order"  # an event supersedes one that is not older
     ORPHAN_EPISODE = "orphan_episode"
     EPISODE_OVERLAP = "episode_overlap"  # an event is part of more than one
     DUPLICATE_EDGE = "duplicate_edge"  # the same edge (source, type, target, kind) twice
@@ -81,7 +84,7 @@ async def check(
     """
     report = CheckReport()
     for name in [tenant] if tenant is not None else await graph.tenants():
-        await _Check(name, report, most, most_ids).run(graph.survey(name), vectors)
+        await _Check(name, report, most, most_ids).run(graph.survey(name), graph.reader(name), vectors)
     return report
 
 
@@ -96,8 +99,10 @@ class _Check:
         self._ids: set[str] = set()
         self._totals: dict[str, tuple[int, str]] = {}
         self._causes: dict[str, list[str]] = {}
+        self._newer: dict[str, list[str]] = {}
 
-    async def run(self, survey: Survey, vectors: Vectors) -> None:
+    async def run(self, survey: Survey, reader: GraphReader, vectors: Vectors) -> None:
+        self._reader = reader
         previous: SurveyedEvent | None = None
         async for page in survey.events():
             for event in page:
@@ -110,6 +115,7 @@ class _Check:
         await self._sessions(survey)
         await self._stores(vectors)
         await self._nodes(survey)
+        await self._facts(survey)
         for cycle in cycles(self._causes):
             self._find(Rule.CAUSAL_CYCLE, cycle)
         self._report.events += len(self._ids)
@@ -128,6 +134,9 @@ class _Check:
         if len(episodes) > 1:
             self._find(Rule.EPISODE_OVERLAP, [event.id, *sorted(episodes)])
         caused = [target for name, target, _ in event.edges if name == EdgeType.CAUSES]
+        superseded = [target for name, target, _ in event.edges if name == EdgeType.SUPERSEDES]
+        if superseded:
+            self._newer[event.id] = superseded
         if caused:
             self._causes[event.id] = caused
 
@@ -192,6 +201,20 @@ class _Check:
                     self._find(Rule.ORPHAN_NAME, [name.form])
         for form in sorted(places):
             self._find(Rule.MISPLACED_MENTION, [form, *places[form]])
+
+    async def _facts(self, survey: Survey) -> None:
+        """What supersedes is newer in event time, so nothing supersedes itself by a way round."""
+        async for slots in survey.slots():
+            for slot, said, edges in slots:
+                if said != edges or not edges:
+                    self._find(Rule.SLOT_COUNT, [slot])
+        for part in chunks(sorted(self._newer)):
+            older = {target for ident in part for target in self._newer[ident]}
+            events = await self._reader.events([*part, *older])
+            for ident in part:
+                for target in self._newer[ident]:
+                    if ident in events and target in events and events[ident].order <= events[target].order:
+                        self._find(Rule.SUPERSEDES_ORDER, [ident, target])
 
     def _find(self, rule: Rule, ids: Iterable[str]) -> None:
         self._report.found += 1

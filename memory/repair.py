@@ -106,6 +106,8 @@ class _Repair:
         await self._mender.count_entities(_flat(ids[Rule.ENTITY_COUNT]))
         lost = [*ids[Rule.MISPLACED_MENTION], *ids[Rule.ORPHAN_NAME]]
         await self._writer.relearn_names(self._tenant, {form: keys for form, *keys in lost})
+        await self._mender.drop_supersessions((named[0], named[1]) for named in ids[Rule.SUPERSEDES_ORDER])
+        await self._writer.relearn_facts(self._tenant, sorted(set(_flat(ids[Rule.SLOT_COUNT]))))
         await self._mender.drop_episodes(_flat(ids[Rule.ORPHAN_EPISODE]))
         await self._link([named[0] for named in ids[Rule.AWAITED_ARRIVED]])
         for cycle in ids[Rule.CAUSAL_CYCLE]:

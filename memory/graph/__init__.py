@@ -18,6 +18,7 @@ from memory.graph.model import (
     NeighbourEdge,
     Neighbourhood,
     SessionNode,
+    SupersededBy,
     Totals,
     Window,
 )
@@ -42,6 +43,7 @@ __all__ = [
     "NeighbourEdge",
     "Neighbourhood",
     "SessionNode",
+    "SupersededBy",
     "Totals",
     "Window",
     "next_day",

@@ -16,6 +16,7 @@ from memory.graph.chain import key_of_place, session_range
 from memory.graph.cypher import Cypher
 from memory.graph.driver import Bolt, Transaction
 from memory.graph.entity_statements import EntityStatement
+from memory.graph.fact_statements import FactStatement
 from memory.graph.mends import Mend
 from memory.graph.queries import Query
 from memory.graph.statements import Statement
@@ -126,6 +127,15 @@ class Mender:
     async def count_entities(self, keys: Iterable[str]) -> None:
         """Let entities say how many edges they have, and of which time."""
         await self._in_turns(Mend.ENTITIES_COUNT, keys, "mend of entity counts")
+
+    async def drop_supersessions(self, pairs: Iterable[tuple[str, str]]) -> None:
+        """Remove what says that an event supersedes another, given as (newer, older)."""
+        for part in chunks([self._pair(one) for one in sorted(set(pairs))]):
+
+            async def work(transaction: Transaction, part: Sequence[Any] = part) -> None:
+                await transaction.run(FactStatement.SUPERSEDES_DROP, rows=part)
+
+            await self._bolt.transact(work, what="mend of supersessions")
 
     async def drop_episodes(self, ids: Iterable[str]) -> None:
         """Remove episodes without events."""

@@ -123,6 +123,19 @@ class MentionEdge:
 
 
 @dataclass(frozen=True, slots=True)
+class SupersededBy:
+    """The event that gives a newer value: its id, ref and event time (UTC microseconds), and what of what changed."""
+
+    id: str
+    ref: str
+    occurred_us: int
+    subject: str
+    attribute: str
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
 class NameChange:
     """A spelling (`form`) that stands for another entity than before; keys, "" for none. Kept as history.
 

@@ -11,6 +11,8 @@ from memory.events import EventNode, uid
 from memory.graph.chain import chain_key, session_range, time_key
 from memory.graph.cypher import Cypher
 from memory.graph.driver import Bolt, Transaction
+from memory.graph.entity_statements import EntityStatement
+from memory.graph.fact_statements import FactStatement
 from memory.graph.model import (
     Counts,
     EntityNode,
@@ -19,6 +21,7 @@ from memory.graph.model import (
     MentionEdge,
     Neighbourhood,
     SessionNode,
+    SupersededBy,
     Totals,
     Window,
 )
@@ -119,6 +122,20 @@ class GraphReader:
             for event, key, surface, name in rows
         }
         return [edges[place] for place in sorted(edges)]
+
+    async def superseding(self, ids: Sequence[str]) -> dict[str, list[SupersededBy]]:
+        """Give by event id what supersedes it, the next value first; events that nothing supersedes are left out."""
+        found: dict[str, list[SupersededBy]] = {}
+        for row in sorted(await self._unwound(FactStatement.SUPERSEDING, ids), key=lambda row: (row[3], row[1])):
+            older, newer, ref, occurred_us, *fact = row
+            found.setdefault(older, []).append(SupersededBy(newer, ref, occurred_us, *fact))
+        return found
+
+    async def resolve_names(self, forms: Sequence[str]) -> dict[str, str]:
+        """Give the key of the entity that each spelling (a normal form) stands for; spellings that are no names are
+        left out."""
+        rows = await self._unwound(EntityStatement.NAMES_READ, forms)
+        return {row[0]: row[1] for row in rows if row[1]}
 
     async def episodes_of(self, ids: Sequence[str]) -> dict[str, EpisodeNode]:
         """Give the episode of each event that is part of one, by event id."""

@@ -145,46 +145,6 @@ ON CREATE SET r.cosine = row.cosine, r.born = $born
 WITH r, row WHERE r.born = $born
 RETURN collect(row.i)"""
 
-    # ---- entities ---------------------------------------------------------------------------------------------------
-    ENTITIES_LOCK = """
-UNWIND $rows AS row
-MERGE (e:Entity {uid: row.uid})
-ON CREATE SET e.tenant = row.tenant, e.key = row.key, e.name = row.name, e.type = row.type, e.rev = 0, e.events = 0,
-  e.aliases = []
-SET e.rev = e.rev + 1
-RETURN collect([e.uid, e.type, e.aliases, e.events, e.first_us, e.last_us])"""
-
-    MENTIONS_MERGE = """
-UNWIND $rows AS row
-MATCH (a:Event {uid: row.a})
-MATCH (b:Entity {uid: row.b})
-SET a.edge_rev = $born
-MERGE (a)-[r:MENTIONS]->(b)
-ON CREATE SET r += row.edge, r.born = $born
-WITH a, r, row WHERE r.born = $born
-RETURN collect([row.i, a.occurred_us])"""
-
-    SPOKEN_MERGE = """
-UNWIND $rows AS row
-MATCH (a:Event {uid: row.a})
-MATCH (b:Entity {uid: row.b})
-SET a.edge_rev = $born
-MERGE (a)-[r:SPOKEN_BY]->(b)
-ON CREATE SET r += row.edge, r.born = $born
-WITH a, r, row WHERE r.born = $born
-RETURN collect([row.i, a.occurred_us])"""
-
-    ENTITIES_UPDATE = """
-UNWIND $rows AS row
-MATCH (e:Entity {uid: row.uid})
-SET e += row.entity"""
-
-    ENTITIES_DROP = """
-UNWIND $uids AS uid
-MATCH (e:Entity {uid: uid})
-WHERE NOT (e)<-[:MENTIONS|SPOKEN_BY]-(:Event)
-DETACH DELETE e"""
-
     # ---- episodes ---------------------------------------------------------------------------------------------------
     SESSIONS_TOUCH = """
 UNWIND $uids AS uid
@@ -200,7 +160,7 @@ RETURN collect([n.uid, p.uid])"""
     EPISODES_KNOWN = """
 UNWIND $uids AS uid
 MATCH (p:Episode {uid: uid})
-OPTIONAL MATCH (n:Event)-[:PART_OF]->(p)
+OPTIONAL MATCH (p)<-[:PART_OF]-(n:Event)
 WITH p, collect(n.uid) AS members
 RETURN collect([p.uid, p.title, p.reason, p.first_us, p.last_us, members])"""
 

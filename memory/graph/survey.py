@@ -7,6 +7,7 @@ from typing import Any
 from memory.graph.chain import key_of_place, session_range
 from memory.graph.cypher import Cypher
 from memory.graph.driver import Bolt, Transaction
+from memory.graph.fact_statements import FactStatement
 from memory.graph.queries import Query
 
 _PAGE = 500
@@ -85,6 +86,12 @@ class Survey:
         """Give for all entities (key, spelling): each spelling that an edge into it has, once."""
         async for rows in self._pages(Query.ENTITIES_PAGE_END, Query.ENTITIES_PAGE_UIDS):
             yield [(key, form) for key, form in await self._collected(Query.ENTITY_FORMS, uids=rows)]
+
+    async def slots(self) -> AsyncIterator[list[tuple[str, int, int]]]:
+        """Give all slots as (subject|attribute, number of statements that the node says, number of statements)."""
+        async for rows in self._pages(FactStatement.SLOTS_PAGE_END, FactStatement.SLOTS_PAGE):
+            found = await self._collected(FactStatement.SLOT_DEGREES, uids=rows)
+            yield [(stored[self._strip :], said, edges) for stored, said, edges in found]
 
     async def names(self) -> AsyncIterator[list[SurveyedName]]:
         """Give all names."""

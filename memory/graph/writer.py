@@ -8,10 +8,12 @@ from collections.abc import Collection, Mapping, Sequence
 
 from memory.errors import MalformedEvent
 from memory.events import EventNode
+from memory.facts import Fact, Supersession
 from memory.graph import (
     cause_writes,
     episode_writes,
     event_writes,
+    fact_writes,
     link_writes,
     mention_writes,
     name_mends,
@@ -95,6 +97,18 @@ class GraphWriter:
         has any more is forgotten, and what it set apart or joined is decided again.
         """
         return await name_mends.relearn_names(self._bolt, tenant, places)
+
+    async def write_facts(self, tenant: str, facts: Sequence[Fact]) -> list[Supersession]:
+        """Store what events state, and SUPERSEDES from newer to older events where a value changes.
+
+        Event time decides which is newer, so a late event may withdraw an edge. Facts of events that are not stored are
+        skipped. Gives the supersessions that were added or withdrawn.
+        """
+        return await fact_writes.write_facts(self._bolt, tenant, facts)
+
+    async def relearn_facts(self, tenant: str, slots: Sequence[str]) -> list[Supersession]:
+        """Decide again about slots (`subject|attribute`) after statements of theirs were removed; empty ones go."""
+        return await fact_writes.relearn_facts(self._bolt, tenant, slots)
 
     async def write_episodes(
         self, tenant: str, episodes: Sequence[Episode], *, done: Done | None = None

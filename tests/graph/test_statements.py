@@ -10,6 +10,7 @@ from memory.graph import statements
 from memory.graph.clearing import ClearStatement
 from memory.graph.cypher import Cypher
 from memory.graph.entity_statements import EntityStatement
+from memory.graph.fact_statements import FactStatement
 from memory.graph.mends import Mend
 from memory.graph.model_statements import ModelStatement
 from memory.graph.outbox import OutboxStatement
@@ -18,7 +19,16 @@ from memory.graph.schema import Label
 from memory.graph.statements import Statement
 from memory.relations import EdgeType
 
-_ALL: list[Cypher] = [*Statement, *EntityStatement, *Query, *Mend, *ModelStatement, *OutboxStatement, *ClearStatement]
+_ALL: list[Cypher] = [
+    *Statement,
+    *EntityStatement,
+    *FactStatement,
+    *Query,
+    *Mend,
+    *ModelStatement,
+    *OutboxStatement,
+    *ClearStatement,
+]
 
 #: What is forbidden, and why.
 _FORBIDDEN = {
