@@ -23,6 +23,7 @@ COMMANDS = {
     "check": "check",
     "keys": "keys",
     "dlq": "dlq",
+    "entities": "entities",
     "replay": "replay",
     "reconsolidate": "reconsolidate",
     "bench": "bench",

@@ -44,6 +44,7 @@ class Origin(StrEnum):
     PRODUCER = "producer"
     RULE = "rule"
     LLM = "llm"
+    OPERATOR = "operator"
 
 
 class EntityType(StrEnum):

@@ -4,6 +4,7 @@
 """
 
 from memory.graph.budgets import Budgets, next_day
+from memory.graph.editing import Decision, EntityEditor
 from memory.graph.extractions import Claimed, Extractions
 from memory.graph.graph import Graph
 from memory.graph.model import (
@@ -22,6 +23,7 @@ from memory.graph.model import (
     Totals,
     Window,
 )
+from memory.graph.name_writes import Why
 from memory.graph.reader import GraphReader
 from memory.graph.writer import GraphWriter
 
@@ -29,7 +31,9 @@ __all__ = [
     "Budgets",
     "Claimed",
     "Counts",
+    "Decision",
     "Done",
+    "EntityEditor",
     "EntityNode",
     "EpisodeNode",
     "EventsWritten",
@@ -45,6 +49,7 @@ __all__ = [
     "SessionNode",
     "SupersededBy",
     "Totals",
+    "Why",
     "Window",
     "next_day",
 ]

@@ -119,6 +119,18 @@ RETURN collect([row.form, row.key, r.type, r.weight, type(r) = 'SPOKEN_BY', r.do
     SPOKEN_REMOVE = _remove("(b:Entity {uid: $uid})<-[r:SPOKEN_BY]-(n:Event)")
     MAYBE_REMOVE = _remove("(b:Name {uid: $uid})<-[r:MAYBE]-(n:Event)")
 
+    # What an operator or a model decided, of every spelling of a tenant.
+    NAMES_PINNED = """
+MATCH (n:Name)
+WHERE n.uid > $low AND n.uid < $high AND n.pinned <> ''
+RETURN collect([n.form, n.pinned])"""
+
+    CHANGES_OF = """
+MATCH (c:EntityChange)
+WHERE c.uid > $low AND c.uid < $high AND ($form = '' OR c.form = $form OR c.before = $form OR c.after = $form)
+WITH c ORDER BY c.uid DESC LIMIT $limit
+RETURN collect(properties(c))"""
+
     CHANGES_PUT = """
 UNWIND $rows AS row
 MERGE (c:EntityChange {uid: row.uid})

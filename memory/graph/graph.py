@@ -7,6 +7,7 @@ from typing import Self
 from memory.graph.budgets import Budgets
 from memory.graph.clearing import Clearer
 from memory.graph.driver import Bolt
+from memory.graph.editing import EntityEditor
 from memory.graph.extractions import Extractions
 from memory.graph.mending import Mender
 from memory.graph.model import Mark
@@ -60,6 +61,10 @@ class Graph:
     def mender(self, tenant: str) -> Mender:
         """Give the handle that mends one tenant's graph where a proof found it broken."""
         return Mender(self._bolt, tenant)
+
+    def editor(self, tenant: str) -> EntityEditor:
+        """Give the handle through which an operator or a model decides about one tenant's names."""
+        return EntityEditor(self._bolt, tenant)
 
     def extractions(self, tenant: str) -> Extractions:
         """Give the handle on what a language model read for one tenant."""

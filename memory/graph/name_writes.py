@@ -116,7 +116,7 @@ async def settle(
             if aliased:
                 changes.append(_change(name, before, why, moved))
     for told in chunks(changes):
-        rows = [_history(tenant, change, serial) for change in told]
+        rows = [history_row(tenant, change, serial) for change in told]
         await transaction.run(EntityStatement.CHANGES_PUT, rows=rows)
     return changes
 
@@ -147,7 +147,7 @@ async def _touched(
 
 
 def _asked(known: Known) -> tuple[str, ...]:
-    return (*blocks_of(known.form), *(blocks_of(known.pinned) if known.pinned else ()))
+    return (*blocks_of(known.form), *(blocks_of(known.bound) if known.bound else ()))
 
 
 async def _resolved(names: Sequence[Known]) -> Mapping[str, Resolution]:
@@ -166,7 +166,7 @@ async def _put_blocks(
         if not known.sure and " " in known.form:
             continue  # a phrase in lower case: only the same spelling can show that it is a name
         own = blocks_of(known.form, parts=known.type not in _WHOLE)
-        for block in (*own, *((pinned_to(known.pinned),) if known.pinned else ())):
+        for block in (*own, *((pinned_to(known.bound),) if known.bound else ())):
             forms = changed.get(block) or list(blocks.get(block, ()))
             if known.form not in forms:
                 changed[block] = [*forms, known.form]
@@ -190,7 +190,8 @@ def _change(name: Name, before: Name | None, why: Why, moved: int) -> NameChange
     )
 
 
-def _history(tenant: str, change: NameChange, serial: int) -> dict[str, object]:
+def history_row(tenant: str, change: NameChange, serial: int) -> dict[str, object]:
+    """Give the node that keeps a change as history; `serial` orders the history and is the same for one decision."""
     return {
         "uid": uid(tenant, f"{serial:016x}|{change.form}"),
         "change": {

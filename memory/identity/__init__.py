@@ -2,7 +2,7 @@
 
 from memory.identity.blocks import blocks_of, pinned_to
 from memory.identity.fits import Fit, fit
-from memory.identity.model import Known, Resolution, Standing
+from memory.identity.model import HELD, Known, Resolution, Standing
 from memory.identity.resolve import Pool, resolve
 
-__all__ = ["Fit", "Known", "Pool", "Resolution", "Standing", "blocks_of", "fit", "pinned_to", "resolve"]
+__all__ = ["HELD", "Fit", "Known", "Pool", "Resolution", "Standing", "blocks_of", "fit", "pinned_to", "resolve"]

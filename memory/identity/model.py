@@ -20,6 +20,10 @@ NAMED_BY_LAST_WORD = frozenset(
 _MACHINE = frozenset({"agent", "bot", "assistant", "service", "system"})
 
 
+#: What `Known.pinned` says of a spelling that others were bound to: it stands for itself and joins nothing.
+HELD = "*"
+
+
 class Standing(IntEnum):
     """How much a spelling is known to be a name; it only rises."""
 
@@ -33,13 +37,18 @@ class Known:
     """A spelling (`form`, a normal form) with all that its mentions say of it.
 
     `type`: the best of the types that its mentions gave; `pinned`: the form that an operator or a model bound it to,
-    itself when an operator keeps it apart, "" without.
+    itself when an operator keeps it apart, `HELD` when others are bound to it, "" without.
     """
 
     form: str
     type: str = ""
     standing: Standing = Standing.SURE
     pinned: str = ""
+
+    @property
+    def bound(self) -> str:
+        """The other form that an operator or a model bound it to, "" without."""
+        return "" if self.pinned in {HELD, self.form} else self.pinned
 
     @property
     def sure(self) -> bool:

@@ -30,12 +30,12 @@ class Pool(Mapping[str, Known]):
     def add(self, known: Known) -> None:
         """Add a spelling, or what is known of it now."""
         self._names[known.form] = known
-        for block in (*blocks_of(known.form), *((pinned_to(known.pinned),) if known.pinned else ())):
+        for block in (*blocks_of(known.form), *((pinned_to(known.bound),) if known.bound else ())):
             self._blocks.setdefault(block, set()).add(known.form)
 
     def near(self, form: str) -> list[str]:
         """Give the other forms of the pool that share a block with this one, sorted."""
-        pinned = self._names[form].pinned if form in self._names else ""
+        pinned = self._names[form].bound if form in self._names else ""
         blocks = (*blocks_of(form), *(blocks_of(pinned) if pinned else ()))
         return sorted({other for block in blocks for other in self._blocks.get(block, ())} - {form})
 
@@ -44,11 +44,11 @@ class Pool(Mapping[str, Known]):
 
         Types do not count here: they may still change.
         """
-        pinned = self._names[form].pinned if form in self._names else ""
+        pinned = self._names[form].bound if form in self._names else ""
         return [
             other
             for other in self.near(form)
-            if fit(form, other) or fit(other, form) or other == pinned or self._names[other].pinned == form
+            if fit(form, other) or fit(other, form) or other == pinned or self._names[other].bound == form
         ]
 
     def __getitem__(self, form: str) -> Known:
@@ -98,8 +98,8 @@ class _Resolver:
         if steps > _MAX_STEPS:
             return alone
         if known.pinned:
-            target = self._up(known.pinned, steps + 1) if known.pinned in self.names else alone
-            found = alone if known.pinned == form else Resolution(target.key or known.pinned, "merged", 1.0)
+            target = self._up(known.bound, steps + 1) if known.bound in self.names else alone
+            found = Resolution(target.key or known.bound, "merged", 1.0) if known.bound else alone
         elif known.anchored:
             found = alone
         else:
