@@ -139,7 +139,7 @@ def _status_of(stop: SystemExit) -> int:
 
 
 def _say_error(sentence: str) -> None:
-    to_stderr().print(Text.assemble(("magma: ", "bold red"), " ".join(sentence.split())))
+    to_stderr().print(Text.assemble(("magma: ", "bold red"), as_it_is(" ".join(sentence.split()))))
 
 
 def _pairs(document: Document) -> Table:

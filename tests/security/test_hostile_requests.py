@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.settings import Settings
 from tests.security.hostile import BODIES, nasty, scalars, tries, values
-from tests.security.served import SESSION, Served, served
+from tests.security.served import SESSION, Served
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(0)]
 
@@ -22,12 +21,6 @@ METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE", 
 HEADERS = ["X-Magma-Tenant", "Authorization", "Content-Type", "Accept", "Host", "X-Forwarded-For", "Range", "Cookie"]
 HEADERS += ["X-HTTP-Method-Override", "Content-Encoding", "If-None-Match", "Traceparent"]
 FIELDS = ["question", "session", "agent", "as_of", "budget_tokens", "top_k", "relations", "policy", "fresh", "explain"]
-
-
-@pytest.fixture(scope="module")
-def service(stack: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with served(stack, tmp_path_factory.mktemp("served")) as running:
-        yield running
 
 
 @pytest.fixture(scope="module")
