@@ -5,7 +5,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from cli.output import as_it_is
-from query_api.models import QueryResult, ResultEvent
+from query_api.models import CauseView, QueryResult, ResultEvent
 
 
 def render_answer(result: QueryResult, *, explain: bool, most_events: int = 20) -> RenderableType:
@@ -39,12 +39,20 @@ def _tree(result: QueryResult, most_events: int) -> Tree:
             edge = f"{step.edge} via {step.via}" if step.via else str(step.edge)
             arrow = f" ─{edge}→ " if step.forward else f" ←{edge}─ "
             hop = Text.assemble(as_it_is(start, "green"), as_it_is(arrow, "cyan"), as_it_is(end, "green"))
-            branch.add(hop.append(f"  {step.score:.3f} {step.origin or 'by construction'}", style="dim"))
+            hop.append(f"  {step.score:.3f} {step.origin or 'by construction'}", style="dim")
+            branch.add(hop if step.cause is None else hop.append(f", {_reason(step.cause)}", style="dim"))
         anchor = anchors.get(event.id)
         if anchor is not None and not event.path:
             places = ", ".join(f"{name} #{share.rank}" for name, share in anchor.lists.items())
             branch.add(Text(f"anchor: {places}", style="dim"))
     return tree
+
+
+def _reason(cause: CauseView) -> str:
+    """Say what kind of cause it is, how sure, by which rule or model and prompt, and why."""
+    by = " ".join(part for part in (cause.rule or cause.model, cause.prompt_version) if part)
+    told = f"{cause.kind} {cause.confidence:.2f}"
+    return told + (f" by {by}" if by else "") + (f": {cause.rationale}" if cause.rationale else "")
 
 
 def _line(event: ResultEvent) -> Text:

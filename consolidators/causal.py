@@ -1,5 +1,6 @@
 """The causal relation: what producers say first, then rules or a model, through one gate of acceptance.
 
+Late events undo what rules inferred from a neighbourhood that was not whole: such edges are withdrawn and published so.
 The gate (confidence, no cycle, no effect before its cause, at most 5 in and 5 out) is `memory.graph.causality`.
 """
 
@@ -10,11 +11,12 @@ from consolidators.windows import windows_of
 from memory.errors import Poison
 from memory.events import EventNode
 from memory.graph import Done, Graph, GraphReader, Mark
+from memory.graph.rule_causes import RuleReading
 from memory.llm import Ask, Extractor, FoundCause
+from memory.llm.rules import RulesExtractor
+from memory.llm.scene import REACH, scenes
 from memory.relations import CausalEdge, EdgeType, Origin, Provenance
 
-#: Chain neighbours that rules look at on either side: as far as the graph walks in one question.
-_RULE_REACH = 16
 #: What a model is shown: the last events of the session, and neighbours ranked by the strength of their edge.
 _MODEL_HISTORY = 5
 _MODEL_NEIGHBOURS = 10
@@ -23,83 +25,127 @@ _ASKS = frozenset({Ask.CAUSES})
 
 
 class Causal:
-    """Writes CAUSES; an event that was finished before is not asked about again, but still takes new neighbours."""
+    """Writes CAUSES; an event that was finished before is not asked about again, but still takes new neighbours.
+
+    Rules always run: they cost nothing. What they find is a function of the chain, so events that a late one now stands
+    before are read again, and what the rules do not give any more is withdrawn. A model is asked once for an event.
+    """
 
     mark = Mark.CAUSAL
 
     def __init__(self, graph: Graph, extractor: Extractor) -> None:
         self._graph = graph
-        self._extractor = extractor
+        self._rules = extractor if extractor.origin is Origin.RULE else RulesExtractor()
+        self._model = None if extractor.origin is Origin.RULE else extractor
 
     async def consolidate(self, work: Work) -> Outcome:
         """See `Consolidator.consolidate`."""
         reader, writer = self._graph.reader(work.tenant), self._graph.writer()
         pending = await reader.unfinished(work.ids, (self.mark,))
         events = await reader.events([ident for ident in work.ids if ident in pending])
+        chains = await _around(reader, list(events))
+        nodes = {event.id: event for part in chains.values() for event in part} | events
+        readings = await self._read_by_rules(work.tenant, events, chains)
+        told: list[CausalEdge] = []
+        poisoned: dict[str, Poison] = {}
+        if self._model is not None:
+            hood = await _near(reader, chains)
+            nodes |= {event.id: event for part in hood.values() for event in part}
+            told, poisoned = await self._ask_model(self._model, work.tenant, events, hood, nodes)
         effects = [(event.id, event.parents) for event in events.values()]
         added = await writer.write_explicit_causes(work.tenant, effects)
-        around = await self._around(reader, list(events))
-        found, poisoned = await self._extract(work, events, around)
-        done = Done(self.mark, work.without(poisoned).ids)
-        nodes = {event.id: event for part in around.values() for event in part} | events
-        edges = [self._edge(cause, nodes) for cause in found]
-        added += await writer.write_causes(work.tenant, edges, done=done)
+        ruled = await writer.write_rule_causes(work.tenant, readings)
+        added += ruled.added
+        added += await writer.write_causes(work.tenant, told, done=Done(self.mark, work.without(poisoned).ids))
         session_of = {event.id: event.session for event in nodes.values()}
-        return Outcome(_changes(added, session_of, events), poisoned)
+        changes = _changes(added, session_of, events) + _changes(ruled.withdrawn, session_of, events, withdrawn=True)
+        return Outcome(changes, poisoned)
 
-    async def _around(self, reader: GraphReader, ids: Sequence[str]) -> dict[str, list[EventNode]]:
-        """Give for each new event the events that its causes and effects are looked for among."""
-        by_rules = self._extractor.origin is Origin.RULE
-        before, after = (_RULE_REACH, _RULE_REACH) if by_rules else (_MODEL_HISTORY, 0)
-        windows = await reader.window(ids, before, after)
-        wanted = {ident: [*window.before, *window.after] for ident, window in windows.items()}
-        if not by_rules:
-            hood = await reader.neighbours(ids, hub_limit=_HUB_LIMIT)
-            ranked = sorted(hood.edges, key=lambda edge: (-edge.strength, edge.target))
-            for ident in ids:
-                near = dict.fromkeys(edge.target for edge in ranked if edge.source == ident)
-                wanted.setdefault(ident, []).extend(list(near)[:_MODEL_NEIGHBOURS])
-        stored = await reader.events(sorted({other for others in wanted.values() for other in others}))
-        return {ident: [stored[other] for other in others if other in stored] for ident, others in wanted.items()}
+    async def _read_by_rules(
+        self, tenant: str, events: Mapping[str, EventNode], chains: Mapping[str, Sequence[EventNode]]
+    ) -> list[RuleReading]:
+        """Read by rules every event in whose scene a new event stands."""
+        readings = []
+        for window in windows_of(tenant, events.values(), frozenset(), self._rules.batch_events, chains):
+            nodes = {event.id: event for event in window.events}
+            causes = (await self._rules.extract(window, _ASKS)).causes
+            sites = frozenset(scene.event.id for scene in scenes(window.events, window.new))
+            edges = tuple(_edge(cause, self._rules, nodes) for cause in causes)
+            readings.append(RuleReading(sites, tuple(nodes), edges))
+        return readings
 
-    async def _extract(
-        self, work: Work, events: Mapping[str, EventNode], around: Mapping[str, Sequence[EventNode]]
-    ) -> tuple[list[FoundCause], dict[str, Poison]]:
-        found: dict[str, list[FoundCause]] = {}
+    async def _ask_model(
+        self,
+        model: Extractor,
+        tenant: str,
+        events: Mapping[str, EventNode],
+        hood: Mapping[str, Sequence[EventNode]],
+        nodes: Mapping[str, EventNode],
+    ) -> tuple[list[CausalEdge], dict[str, Poison]]:
+        found: dict[str, list[CausalEdge]] = {}
         poisoned: dict[str, Poison] = {}
-        batch = self._extractor.batch_events
-        for window in windows_of(work.tenant, events.values(), frozenset(), batch, around):
+        for window in windows_of(tenant, events.values(), frozenset(), model.batch_events, hood):
             if window.session in poisoned:
                 continue
             try:
-                causes = (await self._extractor.extract(window, _ASKS)).causes
-                found.setdefault(window.session, []).extend(causes)
+                causes = (await model.extract(window, _ASKS)).causes
+                found.setdefault(window.session, []).extend(_edge(cause, model, nodes) for cause in causes)
             except Poison as error:
                 poisoned[window.session] = error
                 found.pop(window.session, None)  # never a part of a session's answer
-        return [cause for causes in found.values() for cause in causes], poisoned
+        return [edge for edges in found.values() for edge in edges], poisoned
 
-    def _edge(self, cause: FoundCause, nodes: Mapping[str, EventNode]) -> CausalEdge:
-        provenance = Provenance(
-            origin=self._extractor.origin,
-            confidence=cause.confidence,
-            created_us=max(nodes[end].ingested_us for end in (cause.cause, cause.effect)),
-            rule=cause.rule,
-            model=self._extractor.model,
-            prompt_version=self._extractor.prompt_version,
-            rationale=cause.rationale,
-            evidence=(cause.cause, cause.effect),
-        )
-        return CausalEdge(cause.cause, cause.effect, cause.kind, provenance)
+
+async def _around(reader: GraphReader, ids: Sequence[str]) -> dict[str, list[EventNode]]:
+    """Give for each new event the events around it in its chain that rules read."""
+    windows = await reader.window(ids, REACH, REACH)
+    wanted = {ident: [*reversed(window.before), *window.after] for ident, window in windows.items()}
+    stored = await reader.events(sorted({other for others in wanted.values() for other in others}))
+    return {ident: [stored[other] for other in others if other in stored] for ident, others in wanted.items()}
+
+
+async def _near(reader: GraphReader, chains: Mapping[str, Sequence[EventNode]]) -> dict[str, list[EventNode]]:
+    """Give for each new event what a model is shown: the last events of its session, and its strongest neighbours."""
+    ids = list(chains)
+    own = {event.id: event.order for event in (await reader.events(ids)).values()}
+    hood = await reader.neighbours(ids, hub_limit=_HUB_LIMIT)
+    ranked = sorted(hood.edges, key=lambda edge: (-edge.strength, edge.target))
+    wanted: dict[str, list[str]] = {}
+    for ident in ids:
+        before = [event.id for event in chains[ident] if event.order < own[ident]]
+        near = dict.fromkeys(edge.target for edge in ranked if edge.source == ident)
+        wanted[ident] = before[-_MODEL_HISTORY:] + list(near)[:_MODEL_NEIGHBOURS]
+    stored = await reader.events(sorted({other for others in wanted.values() for other in others}))
+    return {ident: [stored[other] for other in others if other in stored] for ident, others in wanted.items()}
+
+
+def _edge(cause: FoundCause, extractor: Extractor, nodes: Mapping[str, EventNode]) -> CausalEdge:
+    evidence = tuple(dict.fromkeys(ident for ident in (cause.cause, cause.effect, cause.told_by) if ident))
+    provenance = Provenance(
+        origin=extractor.origin,
+        confidence=cause.confidence,
+        created_us=max(nodes[end].ingested_us for end in evidence),
+        rule=cause.rule,
+        model=extractor.model,
+        prompt_version=extractor.prompt_version,
+        rationale=cause.rationale,
+        evidence=evidence,
+    )
+    return CausalEdge(cause.cause, cause.effect, cause.kind, provenance)
 
 
 def _changes(
-    edges: Sequence[CausalEdge], session_of: Mapping[str, str], new: Mapping[str, EventNode]
+    edges: Sequence[CausalEdge],
+    session_of: Mapping[str, str],
+    new: Mapping[str, EventNode],
+    *,
+    withdrawn: bool = False,
 ) -> tuple[Change, ...]:
-    """Show each edge at its new end; an awaited edge may join two events of which only the cause is in this batch."""
+    """Show each edge at its new end; of one between older events the end that is known here."""
     changes = []
     for edge in edges:
-        event = edge.effect if edge.effect in new else edge.cause
+        event = edge.cause if edge.cause in new and edge.effect not in new else edge.effect
+        event = event if event in session_of else edge.cause
         source = edge.provenance
         shown = {
             "type": EdgeType.CAUSES,
@@ -114,5 +160,7 @@ def _changes(
             "rationale": source.rationale,
             "evidence": list(source.evidence),
         }
+        if withdrawn:
+            shown["withdrawn"] = True
         changes.append(Change(session_of[event], event, shown))
     return tuple(changes)

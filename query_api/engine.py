@@ -25,6 +25,7 @@ from query_api.ranking import Candidate, Documents, Evidence, Ranker, Scored, Tr
 from query_api.ranking.choice import Rankers
 from query_api.ranking.pool import REACH
 from query_api.reading import Degraded, Reading
+from query_api.reasons import with_reasons
 from query_api.remembered import Remembered
 from query_api.router import Route, Router, RuleRouter, name_candidates
 from query_api.searches import Found, Scope, Searches, nearest_events
@@ -83,7 +84,8 @@ class Retriever:
         reading = await self.read(tenant, request)
         result = result_view(reading, request)
         if request.explain:
-            return await asyncio.to_thread(explained, result, reading)
+            told = await asyncio.to_thread(explained, result, reading)
+            return await with_reasons(self._graph.reader(tenant), told)
         return result
 
     async def read(self, tenant: str, request: QueryRequest) -> Reading:

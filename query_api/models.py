@@ -9,7 +9,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstrai
 
 from memory.dates import FAR_FUTURE_US, FAR_PAST_US, DateSpan, Precision
 from memory.events import EventKind, EventNode, Name, from_us
-from memory.relations import EdgeType, Origin, Relation
+from memory.relations import CausalKind, EdgeType, Origin, Relation
 from query_api.anchors import ListName
 from query_api.blocks import show_span
 from query_api.policy import shipped_policies
@@ -117,11 +117,24 @@ class HopTerms(_Answered):
     score_from: float
 
 
+class CauseView(_Answered):
+    """Where a causal edge comes from. `rule` or `model`: which one inferred it; `evidence`: ids of events."""
+
+    kind: CausalKind
+    confidence: float
+    rule: str
+    model: str
+    prompt_version: str
+    rationale: str
+    evidence: list[str]
+
+
 class HopView(_Answered):
     """One hop of the path that led to an event, in walking order.
 
     `forward`: along the edge's arrow; `via`: the entity a hop passes through; `score`: cumulative score on arrival
-    (eq. 6); `origin`: who says the edge holds (null: it holds by construction); `terms` only when explained.
+    (eq. 6); `origin`: who says the edge holds (null: it holds by construction). Only when
+    explained: `terms`, and of a causal edge its `cause`.
     """
 
     from_: str = Field(alias="from")
@@ -132,6 +145,7 @@ class HopView(_Answered):
     forward: bool
     via: str = ""
     terms: HopTerms | None = None
+    cause: CauseView | None = None
 
 
 class EventView(_Answered):

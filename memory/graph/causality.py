@@ -6,9 +6,13 @@ precision; no edge that closes a cycle; at most 5 inferred edges in and 5 out of
 
 What the producer says itself (`Origin.PRODUCER`: parent span, `caused_by`) is certain: it is exempt from the bounds on
 number and confidence and from the clocks, which differ between hosts. It is never exempt from acyclicity.
+
+An edge keeps one provenance: the firmest origin that says it. Edges of rules run forward in a chain, so they close no
+cycle by themselves, and they are withdrawn when the rules no longer give them (`memory.graph.rule_causes`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -58,6 +62,14 @@ class Onward:
     complete: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """Who says that a stored edge holds, and how surely."""
+
+    origin: Origin
+    confidence: float
+
+
 @dataclass(slots=True)
 class Decision:
     """What was taken, in the order of taking, and what was not and why."""
@@ -81,7 +93,28 @@ def is_loose(cause: End, effect: End) -> bool:
     return cause.order > effect.order
 
 
-def screen(edges: Sequence[CausalEdge], ends: Mapping[str, End], stored: set[Key]) -> Decision:
+def inferred(edge: CausalEdge) -> bool:
+    """Tell whether somebody else than the producer says so; only such edges are counted and bounded."""
+    return edge.provenance.origin is not Origin.PRODUCER
+
+
+def firmer(edges: Iterable[CausalEdge], stored: Mapping[Key, Stored]) -> list[CausalEdge]:
+    """Give the edges whose provenance takes the place of the stored one: it must outlive the rule that saw it first.
+
+    The producer's word takes the place of any other, a model's that of a rule which is no surer.
+    """
+    found: dict[Key, CausalEdge] = {}
+    for edge in edges:
+        known, origin = stored.get(key_of(edge)), edge.provenance.origin
+        if known is None or origin is Origin.RULE or known.origin == origin or known.origin == Origin.PRODUCER:
+            continue
+        surer = edge.provenance.confidence >= max(MIN_CONFIDENCE, known.confidence)
+        if origin is Origin.PRODUCER or (known.origin == Origin.RULE and surer):
+            found.setdefault(key_of(edge), edge)
+    return list(found.values())
+
+
+def screen(edges: Sequence[CausalEdge], ends: Mapping[str, End], stored: AbstractSet[Key]) -> Decision:
     """Apply every rule that needs neither counts nor paths. `ends` by event id; `stored`: keys of stored edges.
 
     What is taken comes in the order in which it should be considered: the producer's, then edges along time, then
@@ -141,9 +174,9 @@ def admit(candidates: Sequence[CausalEdge], ends: Mapping[str, End], onward: Onw
     paths: dict[str, set[str]] = {source: set(targets) for source, targets in onward.edges.items()}
     any_loose = stored_loose
     for edge in candidates:
-        inferred = edge.provenance.origin is not Origin.PRODUCER
+        counted = inferred(edge)
         loose = is_loose(ends[edge.cause], ends[edge.effect])
-        if inferred and (out[edge.cause] >= MAX_EDGES or into[edge.effect] >= MAX_EDGES):
+        if counted and (out[edge.cause] >= MAX_EDGES or into[edge.effect] >= MAX_EDGES):
             decision.refused.append((edge, Refusal.CROWDED))
             continue
         if any_loose or loose:
@@ -154,8 +187,8 @@ def admit(candidates: Sequence[CausalEdge], ends: Mapping[str, End], onward: Onw
                 decision.refused.append((edge, Refusal.UNPROVEN))
                 continue
         any_loose = any_loose or loose
-        out[edge.cause] += inferred
-        into[edge.effect] += inferred
+        out[edge.cause] += counted
+        into[edge.effect] += counted
         paths.setdefault(edge.cause, set()).add(edge.effect)
         decision.taken.append(edge)
     return decision

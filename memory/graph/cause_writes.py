@@ -5,16 +5,18 @@ edges are committed, and the graph stays acyclic under any number of writers.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from memory.events import uid
 from memory.graph.batches import chunks, halving
-from memory.graph.causality import End, Key, Onward, admit, screen, slack_us
+from memory.graph.causality import End, Onward, Stored, admit, firmer, inferred, key_of, screen, slack_us
+from memory.graph.cause_statements import CauseStatement
 from memory.graph.driver import Bolt, Transaction
 from memory.graph.marks import mark_in
 from memory.graph.model import Done
 from memory.graph.records import decode_dates
-from memory.graph.rows import provenance_row
+from memory.graph.rows import causal_edge, provenance_row
 from memory.graph.statements import Statement
 from memory.relations import CausalEdge, CausalKind, Origin, Provenance
 
@@ -36,7 +38,7 @@ async def write_causes(bolt: Bolt, tenant: str, edges: Sequence[CausalEdge], don
 
         async def write(rows: Sequence[CausalEdge], marked: Done | None = marked) -> list[CausalEdge]:
             async def work(transaction: Transaction) -> list[CausalEdge]:
-                taken = await _add(transaction, tenant, rows)
+                taken = await add(transaction, tenant, rows)
                 await mark_in(transaction, tenant, marked)
                 return taken
 
@@ -67,9 +69,9 @@ async def _write_explicit(
         arrived = [uid(tenant, effect) for effect, _ in effects]
         waiting = await transaction.collected(Statement.AWAITED_FOR, uids=arrived)
         pairs = dict(asked)
-        pairs.update(dict.fromkeys((_ident(cause), _ident(effect)) for _, cause, effect in waiting))
+        pairs.update(dict.fromkeys((ident_of(cause), ident_of(effect)) for _, cause, effect in waiting))
         stored = await _stored(transaction, tenant, pairs)
-        taken = await _add(
+        taken = await add(
             transaction, tenant, [_explicit(pair, stored) for pair in pairs if stored.keys() >= set(pair)]
         )
         missing = [pair for pair in asked if pair[0] not in stored and pair[1] in stored]
@@ -92,7 +94,7 @@ async def _write_explicit(
         found = [pair for pair in missing if stored.keys() >= set(pair)]
         if not found:
             return []
-        taken = await _add(transaction, tenant, [_explicit(pair, stored) for pair in found])
+        taken = await add(transaction, tenant, [_explicit(pair, stored) for pair in found])
         uids = [_awaited_uid(tenant, pair) for pair in found]
         await transaction.run(Statement.AWAITED_REMOVE, uids=uids)
         return taken
@@ -106,22 +108,28 @@ async def _stored(transaction: Transaction, tenant: str, pairs: "Sequence[Pair] 
     if not uids:
         return {}
     found = await transaction.collected(Statement.EVENTS_INGESTED, uids=uids)
-    return {_ident(stored_uid): int(ingested_us) for stored_uid, ingested_us in found}
+    return {ident_of(stored_uid): int(ingested_us) for stored_uid, ingested_us in found}
 
 
-async def _add(transaction: Transaction, tenant: str, edges: Sequence[CausalEdge]) -> list[CausalEdge]:
-    """Decide about edges and create those taken."""
+async def lock_causes(transaction: Transaction, tenant: str) -> tuple[int, int]:
+    """Exclude the tenant's other writers of causes; give the number of loose edges and their slack in microseconds."""
+    [[loose, slack]] = await transaction.collected(Statement.CAUSES_LOCK, uid=_lock(tenant))
+    return loose, slack
+
+
+async def add(transaction: Transaction, tenant: str, edges: Sequence[CausalEdge]) -> list[CausalEdge]:
+    """Decide about edges and create those taken; an edge that is stored takes the firmer of two origins."""
     if not edges:
         return []
-    lock = f"{tenant}|causes"
-    [[stored_loose, stored_slack_us]] = await transaction.collected(Statement.CAUSES_LOCK, uid=lock)
-    ends = await _ends(transaction, tenant, edges)
+    stored_loose, stored_slack_us = await lock_causes(transaction, tenant)
+    ends = await ends_of(transaction, tenant, edges)
     effects = sorted({uid(tenant, edge.effect) for edge in edges})
-    stored: set[Key] = {
-        (_ident(cause), _ident(effect), kind)
-        for cause, effect, kind in await transaction.collected(Statement.CAUSES_INTO, uids=effects)
-    }
-    candidates = screen(edges, ends, stored).taken
+    known = [causal_edge(row) for row in await transaction.collected(CauseStatement.CAUSES_KNOWN, uids=effects)]
+    stored = {key_of(edge): Stored(edge.provenance.origin, edge.provenance.confidence) for edge in known}
+    taken_over = firmer(edges, stored)
+    await retell(transaction, tenant, taken_over)
+    await count(transaction, tenant, [edge for edge in taken_over if not inferred(edge)], ends, by=-1)
+    candidates = screen(edges, ends, stored.keys()).taken
     loose, slack = slack_us(candidates, ends)
     onward = Onward()
     if loose or stored_loose:
@@ -129,29 +137,39 @@ async def _add(transaction: Transaction, tenant: str, edges: Sequence[CausalEdge
         onward = await _onward(transaction, tenant, {edge.effect for edge in candidates}, until_us)
     taken = admit(candidates, ends, onward, stored_loose=bool(stored_loose)).taken
     if not taken:
-        return []
-    rows = [
+        return taken_over
+    for chunk in chunks(_rows(tenant, taken)):
+        await transaction.run(Statement.CAUSES_CREATE, rows=chunk)
+    await count(transaction, tenant, [edge for edge in taken if inferred(edge)], ends, by=1)
+    loose, slack = slack_us(taken, ends)
+    if loose:
+        await transaction.run(Statement.CAUSES_LOOSE, uid=_lock(tenant), loose=loose, slack_us=slack)
+    return [*taken_over, *taken]
+
+
+async def retell(transaction: Transaction, tenant: str, edges: Sequence[CausalEdge]) -> None:
+    """Give stored edges the provenance that these have; the tenant's lock is held."""
+    for part in chunks(_rows(tenant, edges)):
+        await transaction.run(CauseStatement.CAUSES_RETELL, rows=part)
+
+
+def _rows(tenant: str, edges: Sequence[CausalEdge]) -> list[dict[str, Any]]:
+    return [
         {
             "a": uid(tenant, edge.cause),
             "b": uid(tenant, edge.effect),
             "edge": {"kind": edge.kind.value, **provenance_row(edge.provenance)},
         }
-        for edge in taken
+        for edge in edges
     ]
-    for chunk in chunks(rows):
-        await transaction.run(Statement.CAUSES_CREATE, rows=chunk)
-    await _count(transaction, tenant, taken, ends)
-    loose, slack = slack_us(taken, ends)
-    if loose:
-        await transaction.run(Statement.CAUSES_LOOSE, uid=lock, loose=loose, slack_us=slack)
-    return taken
 
 
-async def _ends(transaction: Transaction, tenant: str, edges: Sequence[CausalEdge]) -> dict[str, End]:
+async def ends_of(transaction: Transaction, tenant: str, edges: Sequence[CausalEdge]) -> dict[str, End]:
+    """Give the stored events among the ends of edges, with the counts of their inferred edges."""
     uids = sorted({uid(tenant, ident) for edge in edges for ident in (edge.cause, edge.effect)})
     ends: dict[str, End] = {}
     for found, occurred_us, sequence, dates, out, into in await transaction.collected(Statement.CAUSES_ENDS, uids=uids):
-        ident = _ident(found)
+        ident = ident_of(found)
         spans = tuple((span.start_us, span.end_us) for span in decode_dates(dates))
         ends[ident] = End((occurred_us, sequence, ident), spans, out or 0, into or 0)
     return ends
@@ -170,8 +188,8 @@ async def _onward(transaction: Transaction, tenant: str, roots: set[str], until_
         uids = [uid(tenant, ident) for ident in frontier]
         fresh: set[str] = set()
         for source, target in await transaction.collected(Statement.CAUSES_ONWARD, uids=uids, until_us=until_us):
-            edges.setdefault(_ident(source), set()).add(_ident(target))
-            fresh.add(_ident(target))
+            edges.setdefault(ident_of(source), set()).add(ident_of(target))
+            fresh.add(ident_of(target))
         frontier = sorted(fresh - seen)
         seen |= fresh
         if len(seen) > MAX_REACH:
@@ -179,20 +197,18 @@ async def _onward(transaction: Transaction, tenant: str, roots: set[str], until_
     return Onward(edges, complete=False)
 
 
-async def _count(transaction: Transaction, tenant: str, taken: Sequence[CausalEdge], ends: dict[str, End]) -> None:
-    out: dict[str, int] = {}
-    into: dict[str, int] = {}
-    for edge in taken:
-        if edge.provenance.origin is not Origin.PRODUCER:
-            out[edge.cause] = out.get(edge.cause, 0) + 1
-            into[edge.effect] = into.get(edge.effect, 0) + 1
+async def count(
+    transaction: Transaction, tenant: str, edges: Sequence[CausalEdge], ends: dict[str, End], *, by: int
+) -> None:
+    """Count edges that became inferred ones (`by` 1) or ceased to be (-1), in the graph and in `ends`."""
+    for edge in edges:
+        cause = ends[edge.cause]
+        ends[edge.cause] = replace(cause, causes_out=max(0, cause.causes_out + by))
+        effect = ends[edge.effect]
+        ends[edge.effect] = replace(effect, causes_in=max(0, effect.causes_in + by))
     rows: list[dict[str, Any]] = [
-        {
-            "uid": uid(tenant, ident),
-            "causes_out": ends[ident].causes_out + out.get(ident, 0),
-            "causes_in": ends[ident].causes_in + into.get(ident, 0),
-        }
-        for ident in sorted(out.keys() | into.keys())
+        {"uid": uid(tenant, ident), "causes_out": ends[ident].causes_out, "causes_in": ends[ident].causes_in}
+        for ident in sorted({ident for edge in edges for ident in (edge.cause, edge.effect)})
     ]
     if rows:
         await transaction.run(Statement.CAUSES_DEGREES, rows=rows)
@@ -219,5 +235,10 @@ def _awaited_uid(tenant: str, pair: Pair) -> str:
     return f"{tenant}|{effect}|{cause}"
 
 
-def _ident(stored_uid: str) -> str:
+def _lock(tenant: str) -> str:
+    return f"{tenant}|causes"
+
+
+def ident_of(stored_uid: str) -> str:
+    """Give the id of an event's key in the graph."""
     return stored_uid.partition("|")[2]

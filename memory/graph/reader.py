@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Any
 
 from memory.events import EventNode, uid
+from memory.graph.cause_statements import CauseStatement
 from memory.graph.chain import chain_key, session_range, time_key
 from memory.graph.cypher import Cypher
 from memory.graph.driver import Bolt, Transaction
@@ -28,7 +29,8 @@ from memory.graph.model import (
 from memory.graph.neighbours import neighbourhood
 from memory.graph.queries import MAX_WINDOW, SHORT_WINDOW, Query
 from memory.graph.records import event_node
-from memory.relations import EdgeType
+from memory.graph.rows import causal_edge
+from memory.relations import CausalEdge, EdgeType
 
 #: Most events unwound in one statement; longer lists are asked for in turns.
 _TURN = 1_000
@@ -61,6 +63,10 @@ class GraphReader:
             return Neighbourhood()
         parts = await self._bolt.ask(Query.NEIGHBOURS, uids=self._uids(ids), hub_limit=hub_limit)
         return neighbourhood(dict(parts), self._strip)
+
+    async def causes(self, effects: Sequence[str]) -> list[CausalEdge]:
+        """Give the stored causes of events, with where each edge comes from."""
+        return [causal_edge(row) for row in await self._unwound(CauseStatement.CAUSES_KNOWN, effects)]
 
     async def window(self, ids: Sequence[str], before: int, after: int) -> dict[str, Window]:
         """Give the chain neighbours of each stored event, up to `before` and `after` steps (at most 16 each way)."""

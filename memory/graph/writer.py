@@ -18,12 +18,14 @@ from memory.graph import (
     mention_writes,
     name_mends,
     name_writes,
+    rule_causes,
 )
 from memory.graph.batches import chunks
 from memory.graph.driver import Bolt, Transaction
 from memory.graph.extractions import Extractions
 from memory.graph.marks import mark_in
 from memory.graph.model import Done, EventsWritten, Mark, NameChange
+from memory.graph.rule_causes import RuleChanges, RuleReading
 from memory.relations import CausalEdge, Episode, Mention, SimilarEdge
 
 
@@ -47,8 +49,18 @@ class GraphWriter:
     async def write_causes(
         self, tenant: str, edges: Sequence[CausalEdge], *, done: Done | None = None
     ) -> list[CausalEdge]:
-        """Store the causal edges that pass the rules of `memory.graph.causality`; give those that were added."""
+        """Store the causal edges that pass the rules of `memory.graph.causality`; give those added or taken over."""
         return await cause_writes.write_causes(self._bolt, tenant, edges, done)
+
+    async def write_rule_causes(
+        self, tenant: str, readings: Sequence[RuleReading], *, done: Done | None = None
+    ) -> RuleChanges:
+        """Make the rules' edges that were found at the readings' sites equal to what the readings say.
+
+        What is new passes the rules of `memory.graph.causality`; what the rules do not give any more is withdrawn.
+        Where more than 5 effects of one cause are found by rules, those that were found first stay.
+        """
+        return await rule_causes.write_rule_causes(self._bolt, tenant, readings, done)
 
     async def write_explicit_causes(
         self,

@@ -1,15 +1,24 @@
 """The offline provider: deterministic rules behind the interface of the models."""
 
 import asyncio
+from functools import cached_property
 
 from memory.llm.cue_rules import cue_causes
+from memory.llm.dialogue_rules import dialogue_causes
 from memory.llm.entity_rules import EntityRules
-from memory.llm.model import Ask, Findings, FoundCause, Window
+from memory.llm.flow_rules import flow_causes
+from memory.llm.model import Ask, Findings, FoundCause, FoundEntity, Window
+from memory.llm.scene import Rule, scenes
 from memory.llm.structure_rules import structural_causes
+from memory.llm.work_rules import work_causes
 from memory.relations import Origin
 
 #: Version of the rules, kept with every edge: a new one is a reason to consolidate again.
-RULES_VERSION = "rules-1"
+RULES_VERSION = "rules-2"
+#: Most causes that are found at one event.
+MAX_EDGES = 5
+#: Every rule, the surest first: of two that find one pair, the first gives its reasons.
+RULES: tuple[Rule, ...] = (structural_causes, cue_causes, flow_causes, work_causes, dialogue_causes)
 
 
 class RulesExtractor:
@@ -20,25 +29,37 @@ class RulesExtractor:
     prompt_version = RULES_VERSION
     batch_events = 256
 
-    def __init__(self) -> None:
-        self._entities = EntityRules()
+    @cached_property
+    def _entities(self) -> EntityRules:
+        """The finder of names, made when it is first asked for: it may hold a model."""
+        return EntityRules()
 
     async def extract(self, window: Window, asks: frozenset[Ask]) -> Findings:
         """See `Extractor.extract`; raises nothing."""
-        entities = await asyncio.to_thread(self._entities.find, window) if Ask.ENTITIES in asks else ()
+        entities = await asyncio.to_thread(self._find, window) if Ask.ENTITIES in asks else ()
         causes = await asyncio.to_thread(all_causes, window) if Ask.CAUSES in asks else ()
         return Findings(entities=entities, causes=causes)
+
+    def _find(self, window: Window) -> tuple[FoundEntity, ...]:
+        return self._entities.find(window)
 
     async def close(self) -> None:
         """Nothing is held but memory."""
 
 
 def all_causes(window: Window) -> tuple[FoundCause, ...]:
-    """Give the causes that touch a new event: what structure says first, then what the words say; each pair once."""
-    found: dict[tuple[str, str], FoundCause] = {}
-    for cause in (*structural_causes(window.events), *cue_causes(window.events)):
-        pair = (cause.cause, cause.effect)
-        if window.new.isdisjoint(pair) or pair in found or pair[::-1] in found:
-            continue
-        found[pair] = cause
-    return tuple(found.values())
+    """Give the causes that scenes with a new event in them show: what structure says first, each pair once.
+
+    Of the causes of one effect the surest `MAX_EDGES` are given. What is found at an event is a function of the
+    `REACH` events before it (see `memory.llm.scene`).
+    """
+    causes: dict[tuple[str, str], FoundCause] = {}
+    for scene in scenes(window.events, window.new):
+        here: dict[tuple[str, str], FoundCause] = {}
+        for rule in RULES:
+            for cause in rule(scene):
+                here.setdefault((cause.cause, cause.effect), cause)
+        kept = sorted(here.values(), key=lambda cause: -cause.confidence)[:MAX_EDGES]
+        for cause in kept:
+            causes.setdefault((cause.cause, cause.effect), cause)
+    return tuple(causes.values())

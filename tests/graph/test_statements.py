@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from memory.graph import statements
+from memory.graph.cause_statements import CauseStatement
 from memory.graph.clearing import ClearStatement
 from memory.graph.cypher import Cypher
 from memory.graph.entity_statements import EntityStatement
@@ -19,7 +20,7 @@ from memory.graph.schema import Label
 from memory.graph.statements import Statement
 from memory.relations import EdgeType
 
-_ALL: list[Cypher] = [
+_ALL: list[Cypher] = [*CauseStatement,
     *Statement,
     *EntityStatement,
     *FactStatement,

@@ -3,7 +3,10 @@
 import pytest
 
 from memory.events import EventKind, EventNode
-from memory.llm.cue_rules import MAX_CHARS, cue_causes
+from memory.llm.claims import MAX_CHARS
+from memory.llm.cue_rules import cue_causes
+from memory.llm.model import FoundCause
+from memory.llm.scene import scenes
 from tests.consolidators.memory import node
 
 _STORY = [
@@ -19,9 +22,13 @@ def story(text: str, kind: EventKind = EventKind.MESSAGE) -> list[EventNode]:
     return [*events, node("z", text, at=len(events), kind=kind)]
 
 
+def causes(events: list[EventNode]) -> list[FoundCause]:
+    return [found for scene in scenes(events) for found in cue_causes(scene)]
+
+
 def pairs(events: list[EventNode]) -> list[tuple[str, str]]:
     names = {event.id: event.ref for event in events}
-    return [(names[found.cause], names[found.effect]) for found in cue_causes(events)]
+    return [(names[found.cause], names[found.effect]) for found in causes(events)]
 
 
 @pytest.mark.parametrize(
@@ -94,7 +101,7 @@ def test_the_nearest_of_equal_causes_is_taken() -> None:
 
 
 def test_the_rationale_shows_the_words_that_said_so() -> None:
-    (found,) = cue_causes(story("We rolled back because the tax calculator crashed."))
-    assert found.rationale == '"because" the tax calculator crashed'
+    (found,) = causes(story("We rolled back because the tax calculator crashed."))
+    assert found.rationale == '"because" the tax calculator crashed.'
     assert found.rule == "cue-because"
     assert 0.7 <= found.confidence <= 1
