@@ -1,9 +1,9 @@
 .DEFAULT_GOAL := help
 PY := .venv/bin/python
 
-.PHONY: help setup check test kafka chaos delivery fuzz lock audit sbom
+.PHONY: help setup check test kafka chaos local-model delivery fuzz lock audit sbom
 help: ## what there is
-	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: ## a virtual environment with everything
 	python3 -m venv .venv && .venv/bin/pip install -q -e '.[local,dev]'
@@ -20,6 +20,9 @@ kafka: ## only the tests against real Apache Kafka
 chaos: ## ten seeds of 20,000 events with kills and restarts, then two on real Kafka; about an hour
 	$(PY) -m tests.chaos.harness --seeds 10
 	$(PY) -m tests.chaos.harness --first 11 --seeds 2 --kafka
+
+local-model: ## fetch a small model (1.1 GB), serve it on loopback, and measure what it is worth beside the rules
+	$(PY) -m bench.local_model qwen2.5-coder-1.5b
 
 delivery: ## what the delivery rule costs beside Faust's own take()
 	$(PY) -m bench.delivery
