@@ -26,6 +26,7 @@ _LONGEST = {
     Precision.MONTH: timedelta(days=31),
     Precision.SEASON: timedelta(days=92),
     Precision.YEAR: timedelta(days=366),
+    Precision.DECADE: timedelta(days=3_653),
 }
 _SLACK = timedelta(hours=2)  # a day of 25 hours is still a day
 
@@ -75,8 +76,10 @@ def show_span(span: DateSpan, offset_minutes: int) -> str:
     if span.start_us <= FAR_PAST_US:
         return f"before {day(end)}"
     start = from_us(span.start_us, offset_minutes)
+    last = from_us(span.end_us - 1, offset_minutes)
+    if span.precision is Precision.DECADE and start.year % 10:  # ten years that have no name
+        return f"{start.year} to {last.year}"
     if end - start > _LONGEST[span.precision] + _SLACK:
-        last = from_us(span.end_us - 1, offset_minutes)
         return f"{_point(start, span.precision)} to {_point(last, span.precision)}"
     return _point(start, span.precision)
 
@@ -90,4 +93,5 @@ def _point(at: datetime, precision: Precision) -> str:
         Precision.MONTH: f"{at:%B} {at.year}",
         Precision.SEASON: f"{_SEASONS[at.month]} {at.year}",
         Precision.YEAR: str(at.year),
+        Precision.DECADE: f"{at.year // 10 * 10}s",
     }[precision]

@@ -55,6 +55,18 @@ def test_a_date_is_written_at_its_own_precision(precision: Precision, days: int,
     assert show_span(DateSpan("then", start, start + days * DAY_US, precision), 0) == shown
 
 
+def test_a_decade_is_written_by_its_name_or_by_its_years() -> None:
+    nineties, since_2016 = (to_us(datetime(year, 1, 1, tzinfo=UTC)) for year in (1990, 2016))
+    assert show_span(DateSpan("then", nineties, nineties + 3_652 * DAY_US, Precision.DECADE), 0) == "1990s"
+    assert show_span(DateSpan("then", since_2016, since_2016 + 3_653 * DAY_US, Precision.DECADE), 0) == "2016 to 2025"
+
+
+@pytest.mark.parametrize("precision", list(Precision))
+def test_every_precision_can_be_written(precision: Precision) -> None:
+    start = to_us(datetime(2020, 1, 1, tzinfo=UTC))
+    assert "2020" in show_span(DateSpan("then", start, start + 60_000_000, precision), 0)
+
+
 def three_days() -> list:  # type: ignore[type-arg]
     return [
         scored(node("c", at_us=START_US + 2 * DAY_US, session="s2"), 0.9),
