@@ -15,6 +15,8 @@ from memory.llm.guard import BREAKER, LONGEST_WAIT_S, Guard, guard_of
 from memory.llm.limiter import MAX_TENANTS, Buckets
 from memory.llm.openai_errors import retry_after_s
 from memory.settings import Settings, load_settings
+from streams.state import DeliveryState, Need, Phase
+from streams.topics import Stage
 
 NOW = datetime(2026, 3, 3, 8, 0, tzinfo=UTC)
 
@@ -169,3 +171,18 @@ async def test_buckets_are_bounded_in_number() -> None:
 async def test_one_loop_has_one_guard_for_a_provider() -> None:
     assert guard_of(settings()) is guard_of(settings())
     assert guard_of(settings()) is not guard_of(load_settings(openai_base_url="http://127.0.0.1:10/v1"))
+
+
+async def test_a_worker_that_waits_for_a_provider_says_for_which_and_why_when_asked_whether_it_is_ready() -> None:
+    guard = Guard(settings())
+    for _ in range(BREAKER.minimum_number_of_calls):
+        await fail(guard, StoreUnavailable("down"))
+    state = DeliveryState(Stage.CAUSAL, Phase.RUNNING)
+    with pytest.raises(CircuitOpen) as caught:
+        async with guard.call("t", 10):
+            pytest.fail("the circuit is open")
+    state.wait_for(Need.STORES, caught.value)
+    (waiting,) = state.report()["waiting"]
+    assert not state.ready
+    assert waiting["code"] == "circuit_open"
+    assert "127.0.0.1:9" in waiting["missing"]
