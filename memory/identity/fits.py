@@ -11,6 +11,9 @@ MIN_REST = 2
 #: Shortest word in which one letter may differ: "Lindqvist", "Lindquist".
 MIN_SIMILAR = 7
 MAX_INITIALS = 5
+_LEGAL = frozenset(
+    {"ltd", "limited", "inc", "llc", "gmbh", "ag", "bv", "nv", "corp", "co", "plc", "sa", "srl", "oy", "ab"}
+)
 _DIRECTIONS = frozenset(
     {"new", "north", "south", "east", "west", "san", "los", "saint", "old", "upper", "lower", "great"}
 )
@@ -35,6 +38,8 @@ def fit(short: str, full: str) -> Fit | None:
     if short.replace(" ", "") == full.replace(" ", ""):
         return Fit("alias-spacing", 0.95, 0, person=False) if _before(full, short) else None
     a, b = short.split(" "), full.split(" ")
+    if b[-1] in _LEGAL and b[:-1] == a:
+        return Fit("alias-legal-form", 0.85, 1, person=False)
     if len(a) == 1 and len(b) > 1:
         return _part(a[0], b)
     if len(a) == 1 == len(b):

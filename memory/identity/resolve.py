@@ -148,7 +148,7 @@ class _Resolver:
 def _allowed(how: Fit, short: Known, full: Known) -> bool:
     """Say whether the types let the words' fit stand."""
     if how.tier == 0:
-        return short.sure
+        return True
     if short.type not in MAY_BE_PERSON and (how.person or short.type != full.type):
         return False
     if not short.sure and how.tier > 2:

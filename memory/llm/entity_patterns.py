@@ -30,6 +30,9 @@ class Seen:
     pattern: Pattern
 
 
+_ARTICLES = frozenset(
+    ["the", "our", "your", "their", "this", "that", "another", "every", "each", "from", "with", "for"]
+)
 _CAP = r"[A-Z\u00c0-\u00de\u0391-\u03a9\u0410-\u042f][\w'\u2019-]*[^\W_]"
 _NUMBERED = (
     "build|release|revision|ticket|order|case|flight|run|invoice|job|issue|incident|change|batch|pull request|gate|room"
@@ -38,6 +41,25 @@ _NUMBERED = (
 #: Letters in front of a number that name a protocol, a unit or a currency, not a thing.
 _NO_ID = (
     r"(?!(?:HTTP|HTTPS|TLS|SSL|UTF|ISO|USD|EUR|GBP|MB|GB|KB|TB|AM|PM|TOP|MAX|MIN|CPU|RAM|PH|CSV|API|AND|OR|THE|ALL)\b)"
+)
+
+_VERB = (
+    "is|was|has|had|will|would|can|says|said|told|tells|asked|asks|wants|wanted|thinks|thought|went|goes|came|comes|got"
+    "|gets|did|does|made|makes|took|takes|gave|gives|loves|loved|likes|liked|knows|knew|sent|sends|called|calls|wrote"
+    "|writes|found|finds|left|leaves|found|bought|buys|joined|joins|started|starts|works|worked|lives|lived|misses"
+    "|missed|signed|agreed|agrees|reports|reported|sees|saw|needs|needed|runs|ran|keeps|kept|feels|felt|and [A-Z]"
+)
+#: The word that opens a sentence and then acts, or is called: what follows shows that it may be somebody.
+ACTING = re.compile(
+    rf"(?:^|[.!?:;]\s+|\n)(?P<name>[^\W\d_a-z][^\W\d_]{{2,20}})(?:['\u2019]s\b|\s+(?:{_VERB})\b|,\s+(?:can|could|would|will|"
+    r"did|do|are|is|have|you|your|please|what|where|when|how|why|which|thanks|thank)\b)"
+)
+#: A daemon's name: a consonant and a "d" at its end, which few words have.
+DAEMON = re.compile(r"(?<![\w/.-])[a-z][a-z0-9]{1,18}[b-df-hj-np-tv-z]d(?![\w-])")
+#: Lower-case words where an agent may be named among agents: they act, or something goes to them.
+AMONG_AGENTS = re.compile(
+    r"(?:^|[,;:.] )(?P<acts>[a-z]{4,20})(?= [a-z]{2,15}s\b)"
+    r"|\b(?:to|from|by|ask|tell|with|via|for) (?P<to>[a-z]{4,20})\b"
 )
 
 PATTERNS: tuple[Pattern, ...] = (
@@ -54,7 +76,7 @@ PATTERNS: tuple[Pattern, ...] = (
         EntityType.IDENTIFIER,
         0.7,
     ),
-    Pattern("code-and-number", re.compile(rf"\b{_NO_ID}[A-Z]{{2,4}} [0-9]{{2,5}}\b"), EntityType.IDENTIFIER, 0.65),
+    Pattern("code-and-number", re.compile(rf"\b{_NO_ID}[A-Z]{{2,4}} #?[0-9]{{2,5}}\b"), EntityType.IDENTIFIER, 0.65),
     Pattern("number-code", re.compile(r"(?<![\w.-])[0-9]{3,6}-[0-9]{4,12}(?![\w-])"), EntityType.IDENTIFIER, 0.65),
     Pattern(
         "joined-code",
@@ -86,8 +108,9 @@ def patterned(text: str) -> Iterator[Seen]:
         for match in pattern.look.finditer(text):
             name = "name" if "name" in pattern.look.groupindex else 0
             surface = match[name]
-            yield Seen(surface, match.start(name), match.end(name), pattern)
             words = surface.split(" ")
+            if pattern.rule != "known-words" or words[0].lower() not in _ARTICLES:
+                yield Seen(surface, match.start(name), match.end(name), pattern)
             if pattern.rule == "known-words" and len(words) == 3:
                 shorter = " ".join(words[1:])
                 yield Seen(shorter, match.end(name) - len(shorter), match.end(name), pattern)

@@ -1,9 +1,10 @@
 """Names of an event by rules: patterns for telemetry, spaCy for people, places and organisations in talk."""
 
 import re
+from collections.abc import Callable, Iterator
 
-from memory.events import EventNode
-from memory.llm.entity_patterns import SERVICE_ENDS, patterned
+from memory.events import EventKind, EventNode
+from memory.llm.entity_patterns import ACTING, AMONG_AGENTS, DAEMON, SERVICE_ENDS, patterned
 from memory.llm.model import FoundEntity, Window
 from memory.llm.ner import Named, Recogniser
 from memory.names import (
@@ -27,6 +28,8 @@ _TYPE_OF = {
     NameKind.HANDLE: EntityType.AGENT,
     NameKind.PATH: EntityType.PATH,
 }
+#: Where agents speak of agents.
+_AMONG_AGENTS = frozenset({EventKind.HANDOFF, EventKind.DECISION, EventKind.NOTE})
 _MAX_WORDS = 6
 #: A capital inside a sentence, or two capitalised words in a row: without one the model's names are not plausible.
 _MAY_NAME = re.compile(r"[a-z0-9,;'\u2019]\s(?!I\b)[^\W\d_a-z]\w|[^\W\d_a-z]\w+\s[^\W\d_a-z]\w")
@@ -43,14 +46,22 @@ class EntityRules:
         events = [event for event in window.events if event.id in window.new]
         named: list[list[Named]] = [[] for _ in events]
         if self._recogniser is not None:
-            places = [place for place, event in enumerate(events) if _MAY_NAME.search(event.text)]
+            places = [place for place, event in enumerate(events) if _worth_reading(event.text)]
             read = self._recogniser.find([events[place].text for place in places])
             for place, found_there in zip(places, read, strict=True):
                 named[place] = found_there
         found: list[FoundEntity] = []
         for event, spans in zip(events, named, strict=True):
-            found.extend(_of_event(event, spans))
+            found.extend(_of_event(event, spans, self._is_word))
         return tuple(found)
+
+    def _is_word(self, word: str) -> bool:
+        """Say whether a word is an ordinary one; without the model any may be."""
+        return self._recogniser is None or self._recogniser.is_word(word)
+
+
+def _worth_reading(text: str) -> bool:
+    return bool(_MAY_NAME.search(text) or ACTING.search(text))
 
 
 def entity_type(surface: str) -> EntityType:
@@ -61,7 +72,7 @@ def entity_type(surface: str) -> EntityType:
     return EntityType.OTHER
 
 
-def _of_event(event: EventNode, spans: list[Named]) -> list[FoundEntity]:
+def _of_event(event: EventNode, spans: list[Named], is_word: Callable[[str], bool]) -> list[FoundEntity]:
     """Give each spelling once, as its surest finding has it: what is found depends on this text alone."""
     found: dict[str, FoundEntity] = {}
     inside: set[str] = set()
@@ -74,17 +85,19 @@ def _of_event(event: EventNode, spans: list[Named]) -> list[FoundEntity]:
             )
         if sure:  # a part of it is no name of its own: "Brandt" of "I. Brandt"
             inside |= {normal_form(seen.surface), *key.split(" ")} - {key}
-    for name in provisional_names(event.text, doubtful=True):
-        key = name_form(name.surface)
-        if not key or key in inside or (key in found and not found[key].doubtful):
-            continue
-        confidence = 0.5 if name.doubtful else 0.7
-        found[key] = FoundEntity(
-            event.id, name.surface, _service_or(name), confidence, f"pattern-{name.kind}", name.doubtful
-        )
+    for one in (*_provisional(event), *_in_lower_case(event, is_word)):
+        key = name_form(one.surface)
+        if key and key not in inside and (key not in found or (found[key].doubtful and not one.doubtful)):
+            found[key] = one
+    acting = {match.start("name"): match["name"] for match in ACTING.finditer(event.text)}
+    for surface in acting.values():
+        key = name_form(surface)
+        if key not in inside and not is_common(surface) and not is_word(surface) and _is_unsure(found.get(key)):
+            found[key] = FoundEntity(event.id, surface, EntityType.OTHER, 0.65, "unknown-word-acts")
     for span in spans:
         surface, key = span.surface.strip(), name_form(span.surface)
-        if not key or key in inside or not _plausible(surface, span.start, event.text):
+        acts = span.start in acting and span.entity_type is EntityType.PERSON and not is_common(surface)
+        if not key or key in inside or not (acts or _plausible(surface, span.start, event.text)):
             continue
         before = found.get(key)
         if before is None or before.doubtful or before.entity_type == EntityType.OTHER:
@@ -92,6 +105,27 @@ def _of_event(event: EventNode, spans: list[Named]) -> list[FoundEntity]:
                 event.id, before.surface if before else surface, span.entity_type, 0.8, "spacy-ner"
             )
     return sorted(found.values(), key=lambda each: (each.doubtful, -each.confidence))[:MAX_NAMES]
+
+
+def _provisional(event: EventNode) -> Iterator[FoundEntity]:
+    for name in provisional_names(event.text, doubtful=True):
+        confidence = 0.5 if name.doubtful else 0.7
+        yield FoundEntity(event.id, name.surface, _service_or(name), confidence, f"pattern-{name.kind}", name.doubtful)
+
+
+def _in_lower_case(event: EventNode, is_word: Callable[[str], bool]) -> Iterator[FoundEntity]:
+    """Daemons, which no dictionary has, and words that may be agents where agents speak of each other."""
+    for match in DAEMON.finditer(event.text):
+        if not is_word(match.group()) and is_word(match.group()[:-1]):
+            yield FoundEntity(event.id, match.group(), EntityType.SERVICE, 0.65, "daemon")
+    if event.kind in _AMONG_AGENTS:
+        for match in AMONG_AGENTS.finditer(event.text):
+            surface = match["acts"] or match["to"]
+            yield FoundEntity(event.id, surface, EntityType.AGENT, 0.5, "lower-case", doubtful=True)
+
+
+def _is_unsure(found: FoundEntity | None) -> bool:
+    return found is None or found.doubtful
 
 
 def _service_or(name: NameSpan) -> EntityType:

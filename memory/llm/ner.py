@@ -54,18 +54,27 @@ class Recogniser:
             _log.warning("spaCy or %s is not installed: names come from patterns only (extra 'local')", _MODEL)
         return there
 
+    def is_word(self, word: str) -> bool:
+        """Say whether the model has met a word in lower case; what it has not is a name, a typing error or jargon."""
+        with self._lock:
+            return word.lower() in self._loaded().vocab.strings
+
+    def _loaded(self) -> Any:
+        if self._nlp is None:
+            import spacy
+
+            self._nlp = spacy.load(_MODEL, exclude=["parser", "tagger", "attribute_ruler", "lemmatizer", "senter"])
+        return self._nlp
+
     def find(self, texts: Sequence[str]) -> Iterator[list[Named]]:
         """Give the named entities of each text, in order."""
         with self._lock:
-            if self._nlp is None:
-                import spacy
-
-                self._nlp = spacy.load(_MODEL, exclude=["parser", "tagger", "attribute_ruler", "lemmatizer", "senter"])
+            nlp = self._loaded()
             # without a zone the vocabulary keeps every word that was ever seen
-            zone: AbstractContextManager[Any] = getattr(self._nlp, "memory_zone", nullcontext)()
+            zone: AbstractContextManager[Any] = getattr(nlp, "memory_zone", nullcontext)()
             with zone:
                 found = [
                     [Named(e.text, e.start_char, _TYPES[e.label_]) for e in document.ents if e.label_ in _TYPES]
-                    for document in self._nlp.pipe([text[:MAX_CHARS] for text in texts], batch_size=_BATCH)
+                    for document in nlp.pipe([text[:MAX_CHARS] for text in texts], batch_size=_BATCH)
                 ]
         yield from found
