@@ -1,6 +1,6 @@
 """One structured question to a model behind any endpoint that speaks OpenAI's API, and one usable answer or an error.
 
-In the order of a call: the guard (provider away, buckets, open calls, breaker), the tenant's budget of the day, the
+In the order of a call: the tenant's budget of the day, the guard (provider away, buckets, open calls, breaker), the
 request with its JSON Schema, the count of what it used. Whoever drives us makes further attempts, with full jitter and
 for ever: here only what another attempt at the same thing would not mend is tried again, once for each reason.
 """
@@ -22,7 +22,7 @@ from memory.llm.accounting import Accounts, Outcome, Purpose
 from memory.llm.answers import BadAnswer
 from memory.llm.budget import Bill, DailyBudget
 from memory.llm.guard import guard_of
-from memory.llm.openai_errors import TooLong, translate
+from memory.llm.openai_errors import TooLong, Unanswered, translate
 from memory.settings import Settings
 from memory.text import count_many
 
@@ -171,10 +171,7 @@ class ModelClient:
         prompt = sum(await asyncio.to_thread(count_many, texts))
         purpose = question.purpose
         try:
-            async with (
-                self._guard.call(purpose.tenant, prompt + attempt.room_tokens),
-                self._bill(purpose.tenant, prompt + attempt.room_tokens) as bill,
-            ):
+            async with self._bill(purpose.tenant, prompt + attempt.room_tokens) as bill:
                 answer = await self._paid(attempt, bill, prompt)
         except MagmaError as error:
             self._accounts.called(purpose, _outcome(error))
@@ -196,16 +193,18 @@ class ModelClient:
 
     async def _paid(self, attempt: _Attempt[T], bill: Bill, prompt: int) -> ChatCompletion:
         """Make the request and write on the bill what it cost: nothing when it was refused, what is known else."""
-        begun_s = time.monotonic()
+        purpose = attempt.question.purpose
         try:
-            answer = await self._create(attempt)
-        except StoreUnavailable:
+            async with self._guard.call(purpose.tenant, bill.tokens):
+                begun_s = time.monotonic()
+                answer = await self._create(attempt)
+        except Unanswered:
             bill.tokens = prompt  # it may have been read, and paid, before it failed
             raise
         except MagmaError:
             bill.tokens = 0
             raise
-        self._accounts.took(attempt.question.purpose, time.monotonic() - begun_s)
+        self._accounts.took(purpose, time.monotonic() - begun_s)
         if answer.usage is not None:
             bill.tokens = answer.usage.total_tokens
         return answer
@@ -216,7 +215,7 @@ class ModelClient:
                 async with asyncio.timeout(self._timeout_s):
                     return await self._send(attempt)
             except TimeoutError as error:
-                raise StoreUnavailable(f"{self.where} did not answer in {self._timeout_s:g} s") from error
+                raise Unanswered(f"{self.where} did not answer in {self._timeout_s:g} s") from error
             except openai.BadRequestError as error:
                 if not (learning and self._dialect.learn(error)):
                     raise translate(error, self.where, self._timeout_s) from error
@@ -236,9 +235,7 @@ class ModelClient:
             **self._dialect.options(attempt.room_tokens),
         )
         if not isinstance(answer, ChatCompletion):  # a page that is no JSON comes through the client as its text
-            raise StoreUnavailable(
-                f"{self.where} answered what is no chat completion", hint="is openai_base_url right?"
-            )
+            raise Unanswered(f"{self.where} answered what is no chat completion", hint="is openai_base_url right?")
         return answer
 
 

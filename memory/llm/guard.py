@@ -14,9 +14,10 @@ from weakref import WeakKeyDictionary
 
 from interlock import CircuitBreaker, CircuitOpenError, Clock, Config
 
-from memory.errors import CircuitOpen, RateLimited, StoreUnavailable
+from memory.errors import CircuitOpen, RateLimited
 from memory.llm import accounting
 from memory.llm.limiter import Buckets
+from memory.llm.openai_errors import Unanswered
 from memory.settings import Settings
 
 #: The breaker opens when half of the last ten calls failed, five at least; it waits 15 s, then twice as long, to 2 min.
@@ -38,11 +39,11 @@ LONGEST_ABSENCE_S = 3_600.0
 LONGEST_WAIT_S = 60.0
 
 
-class _Unanswered:
+class _Silence:
     """Counts as a failure only what says that the provider is down: no answer, or its own fault."""
 
     def is_failure(self, *, result: object, exception: Exception | None) -> bool:  # noqa: ARG002  interlock's protocol
-        return isinstance(exception, StoreUnavailable)
+        return isinstance(exception, Unanswered)
 
 
 class Guard:
@@ -52,7 +53,7 @@ class Guard:
         self.where = settings.openai_base_url or "OpenAI"
         self._buckets = Buckets(settings.llm_requests_per_minute, settings.llm_tokens_per_minute)
         self._room = asyncio.Semaphore(settings.llm_concurrency)
-        self._breaker = CircuitBreaker(name=self.where, config=BREAKER, classifier=_Unanswered(), clock=clock)
+        self._breaker = CircuitBreaker(name=self.where, config=BREAKER, classifier=_Silence(), clock=clock)
         self._away_until_s = 0.0
 
     @asynccontextmanager

@@ -12,17 +12,21 @@ class TooLong(UnusableModelOutput):
     """Raised when a request, or its answer, does not fit the model: the same events must come in smaller windows."""
 
 
+class Unanswered(StoreUnavailable):
+    """Raised when the provider does not answer, or answers that it is at fault; the graph that is away is not this."""
+
+
 def translate(error: openai.OpenAIError, where: str, timeout_s: float) -> MagmaError:
     """Give our error for one of the client's; `where` names the model and its address."""
     if isinstance(error, openai.RateLimitError):
         hint = "the account's quota is used up" if error.code == "insufficient_quota" else ""
         return RateLimited(f"{where} asks for fewer calls", hint=hint, retry_after_s=retry_after_s(error))
     if isinstance(error, openai.APITimeoutError):
-        return StoreUnavailable(f"{where} did not answer in {timeout_s:g} s")
+        return Unanswered(f"{where} did not answer in {timeout_s:g} s")
     if isinstance(error, openai.APIConnectionError):
-        return StoreUnavailable(f"{where} cannot be reached", hint="is openai_base_url right?")
+        return Unanswered(f"{where} cannot be reached", hint="is openai_base_url right?")
     if isinstance(error, openai.APIResponseValidationError):
-        return StoreUnavailable(f"{where} answered what is no chat completion", hint="is openai_base_url right?")
+        return Unanswered(f"{where} answered what is no chat completion", hint="is openai_base_url right?")
     if isinstance(error, openai.AuthenticationError | openai.PermissionDeniedError):
         return StoreRefused(f"{where} refused the key", hint="set openai_api_key")
     if isinstance(error, openai.NotFoundError):
@@ -33,10 +37,10 @@ def translate(error: openai.OpenAIError, where: str, timeout_s: float) -> MagmaE
         wait_s = retry_after_s(error)
         if wait_s is not None:
             return RateLimited(f"{where} answered {error.status_code}", retry_after_s=wait_s)
-        return StoreUnavailable(f"{where} answered {error.status_code}")
+        return Unanswered(f"{where} answered {error.status_code}")
     if isinstance(error, openai.APIStatusError):
         return UnusableModelOutput(f"{where} refused the request with status {error.status_code}")
-    return StoreUnavailable(f"{where} failed: {type(error).__name__}")
+    return Unanswered(f"{where} failed: {type(error).__name__}")
 
 
 def _bad_request(error: openai.APIStatusError, where: str) -> MagmaError:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from memory.errors import CircuitOpen, RateLimited, StoreUnavailable
 from memory.llm.guard import BREAKER, LONGEST_WAIT_S, Guard, guard_of
 from memory.llm.limiter import MAX_TENANTS, Buckets
-from memory.llm.openai_errors import retry_after_s
+from memory.llm.openai_errors import Unanswered, retry_after_s
 from memory.settings import Settings, load_settings
 from streams.state import DeliveryState, Need, Phase
 from streams.topics import Stage
@@ -87,14 +87,14 @@ async def test_failures_open_the_circuit_one_probe_closes_it_and_a_failed_probe_
     clock = Clock()
     guard = Guard(settings(), clock=clock)
     for _ in range(BREAKER.minimum_number_of_calls):
-        await fail(guard, StoreUnavailable("down"))
+        await fail(guard, Unanswered("down"))
     with pytest.raises(CircuitOpen, match=r"127\.0\.0\.1:9") as caught:
         async with guard.call("t", 10):
             pytest.fail("the circuit is open")
     assert caught.value.retry_after_s == pytest.approx(15)
     assert "down" in str(caught.value)
     clock.now_s += 16
-    await fail(guard, StoreUnavailable("still down"))
+    await fail(guard, Unanswered("still down"))
     with pytest.raises(CircuitOpen) as caught:
         async with guard.call("t", 10):
             pytest.fail("the circuit is open again")
@@ -110,7 +110,7 @@ async def test_failures_open_the_circuit_one_probe_closes_it_and_a_failed_probe_
 
 async def test_what_a_provider_says_of_itself_is_no_failure_of_it_and_neither_is_our_stop() -> None:
     guard = Guard(settings())
-    for error in (RateLimited("no"), ValueError("ours"), RateLimited("no"), ValueError("ours"), RateLimited("no")) * 2:
+    for error in (RateLimited("no"), StoreUnavailable("the graph is away"), ValueError("ours")) * 4:
         await fail(guard, error)
     for _ in range(6):
         with pytest.raises(TimeoutError):
@@ -176,7 +176,7 @@ async def test_one_loop_has_one_guard_for_a_provider() -> None:
 async def test_a_worker_that_waits_for_a_provider_says_for_which_and_why_when_asked_whether_it_is_ready() -> None:
     guard = Guard(settings())
     for _ in range(BREAKER.minimum_number_of_calls):
-        await fail(guard, StoreUnavailable("down"))
+        await fail(guard, Unanswered("down"))
     state = DeliveryState(Stage.CAUSAL, Phase.RUNNING)
     with pytest.raises(CircuitOpen) as caught:
         async with guard.call("t", 10):
