@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from itertools import islice
 from typing import Any, Protocol
 
 from memory.errors import BudgetSpent, Poison
@@ -49,13 +48,23 @@ class Work:
         return Work(self.tenant, {name: ids for name, ids in self.sessions.items() if name not in sessions})
 
     def parts(self, most: int) -> "Iterator[Work]":
-        """Cut the work into parts of at most `most` events, in order."""
-        pairs = iter([(session, ident) for session, ids in self.sessions.items() for ident in ids])
-        while part := list(islice(pairs, most)):
-            sessions: dict[str, list[str]] = {}
-            for session, ident in part:
-                sessions.setdefault(session, []).append(ident)
-            yield Work(self.tenant, {name: tuple(ids) for name, ids in sessions.items()})
+        """Cut the work into parts of at most `most` events, in order.
+
+        Only a session that is larger is cut: whoever is given a session's events with others cuts them as one who is
+        given them alone, so that all stages, on all workers, read the same windows.
+        """
+        part: dict[str, tuple[str, ...]] = {}
+        size = 0
+        for session, ids in self.sessions.items():
+            for start in range(0, len(ids), most):
+                chunk = ids[start : start + most]
+                if part and (size + len(chunk) > most or session in part):
+                    yield Work(self.tenant, part)
+                    part, size = {}, 0
+                part[session] = chunk
+                size += len(chunk)
+        if part:
+            yield Work(self.tenant, part)
 
 
 @dataclass(frozen=True, slots=True)

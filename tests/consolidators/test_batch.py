@@ -3,6 +3,8 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from consolidators.batch import Outcome, StageHandler, Work
 from consolidators.factory import open_handler
@@ -91,6 +93,16 @@ async def test_a_tenant_whose_budget_is_spent_waits_and_others_do_not(memory: Me
     assert datetime.now(UTC) < postponed.resumes_at <= datetime.now(UTC) + timedelta(minutes=1)
     assert [work.ids for work in consolidator.given if work.tenant == memory.tenant] == [("a", "b"), ("c",)]
     assert handled.rejected == ()
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=8), st.integers(1, 6))
+def test_work_is_cut_into_parts_that_cut_a_session_as_if_it_were_alone(sizes: list[int], most: int) -> None:
+    sessions = {f"s{n}": tuple(f"s{n}-{i}" for i in range(size)) for n, size in enumerate(sizes)}
+    parts = list(Work("t", sessions).parts(most))
+    assert all(len(part.ids) <= most for part in parts)
+    for session, ids in sessions.items():
+        chunks = [part.sessions[session] for part in parts if session in part.sessions]
+        assert chunks == [ids[start : start + most] for start in range(0, len(ids), most)]
 
 
 async def test_a_store_that_is_away_is_told_by_its_own_error(memory: Memory) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from consolidators.batch import Work
-from consolidators.semantic import NEW_DEGREE, Semantic
+from consolidators.semantic import MAX_DEGREE, NEW_DEGREE, Semantic
 from memory.graph import Mark
 from memory.relations import EdgeType
 from tests.consolidators.memory import Memory, edges_of
@@ -57,7 +57,7 @@ async def test_equal_texts_do_not_make_a_hub(memory: Memory) -> None:
         records = await memory.store(events[start : start + 10])
         await memory.run("semantic", records)
     degrees = [len(await similar(memory, f"e{n}")) for n in range(40)]
-    assert max(degrees) <= 20
+    assert max(degrees) <= MAX_DEGREE
     counts = await memory.reader.counts()
     assert counts.edges[EdgeType.SIMILAR] <= NEW_DEGREE * 40
 
@@ -76,3 +76,29 @@ async def test_the_threshold_decides(memory: Memory) -> None:
     stage = Semantic(memory.graph, memory.vectors, theta=-1.0)
     outcome = await stage.consolidate(Work(memory.tenant, {"s1": tuple(memory.id(f"e{n}") for n in range(4))}))
     assert len(outcome.changes) == 6
+
+
+async def test_the_edges_of_what_is_stored_are_the_same_in_whatever_order_and_batches_it_is_consolidated(
+    memory: Memory,
+) -> None:
+    things = ("ledger", "checkout", "search index", "queue", "replica", "cache")
+    texts = [
+        f"The {thing} was restarted {n} times because of {other}." for n, thing in enumerate(things) for other in things
+    ]
+    found: list[set[tuple[str, str]]] = []
+    for name, order, size in (("a", 1, len(texts)), ("b", -1, 7)):
+        own = Memory(memory.settings, f"{memory.tenant}-{name}", memory.graph, memory.vectors, memory.encoder)
+        await own.store([own.event(f"e{n}", text, at=n) for n, text in enumerate(texts)])
+        ids = [own.id(f"e{n}") for n in range(len(texts))][::order]
+        names = {own.id(f"e{n}"): f"e{n}" for n in range(len(texts))}
+        stage = Semantic(memory.graph, memory.vectors, theta=0.3)
+        pairs: set[tuple[str, str]] = set()
+        for start in range(0, len(ids), size):
+            outcome = await stage.consolidate(Work(own.tenant, {"s1": tuple(ids[start : start + size])}))
+            ends = [
+                (names[str(change.edge["source"])], names[str(change.edge["target"])]) for change in outcome.changes
+            ]
+            pairs |= {(min(pair), max(pair)) for pair in ends}
+        found.append(pairs)
+    assert len(found[0]) > len(texts)
+    assert found[0] == found[1]
