@@ -31,13 +31,13 @@ FUZZ_TRIES ?= 50000
 fuzz: ## two tenants, one of them hostile: so many tries of each property (FUZZ_TRIES=50000; hours)
 	FUZZ_TRIES=$(FUZZ_TRIES) $(PY) -m pytest -q --timeout=0 tests/security/test_hostile_requests.py tests/security/test_hostile_events.py
 
-lock: ## requirements.lock: what was tested, with hashes, for Python 3.11 on Linux
-	.venv/bin/pip install -q 'pip-tools>=7.5,<8'
-	.venv/bin/pip-compile -q --generate-hashes --strip-extras --allow-unsafe --no-emit-index-url --no-emit-trusted-host --extra local --extra dev -o requirements.lock pyproject.toml
+lock: ## requirements.lock: what is tested, with hashes, for Python 3.11 on Linux
+	.venv/bin/pip install -q 'uv>=0.9'
+	.venv/bin/uv pip compile -q --generate-hashes --python-version 3.11 --no-emit-index-url --custom-compile-command 'make lock' --extra local --extra dev -o requirements.lock pyproject.toml
 
 audit: ## known weaknesses of what requirements.lock names; asks the Python Packaging Advisory Database
 	.venv/bin/pip install -q 'pip-audit>=2.9,<3'
-	.venv/bin/pip-audit --disable-pip --require-hashes -r requirements.lock
+	.venv/bin/pip-audit --strict --disable-pip --require-hashes -r requirements.lock
 
 sbom: ## sbom.json: the software bill of materials (CycloneDX) of requirements.lock
 	.venv/bin/pip install -q 'cyclonedx-bom>=7,<8'

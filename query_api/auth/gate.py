@@ -33,7 +33,7 @@ class Gate:
         try:
             await self._admit(scope)
         except Refused as error:
-            await respond(error.problem, headers=error.headers)(scope, receive, send)
+            await respond(error.problem, error.retry_after_s, error.headers)(scope, receive, send)
             return
         except MagmaError as error:
             await respond(problem_of(error))(scope, receive, send)
