@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from memory.events import EventKind, EventNode
 from memory.llm import speech
 from memory.llm.model import FoundCause
-from memory.llm.scene import Scene, found
+from memory.llm.scene import Scene, found, soon
 from memory.llm.values import values
 from memory.llm.words import shared, shared_names, telling
 from memory.relations import CausalKind
@@ -159,7 +159,8 @@ def _drawn(scene: Scene) -> Iterator[FoundCause]:
         return
     about = shared(told, event) | shared_names(told, event) | (values(told) & values(event))
     turns = speech.replies(event.text)
-    if (turns and (about or speech.reacts(event.text))) or len(about) >= 2:
+    hails = turns and told.kind is not EventKind.MESSAGE and soon(told, event)
+    if hails or speech.responds(event.text) or (turns and (about or speech.reacts(event.text))) or len(about) >= 2:
         yield found(told, event, "reply-draws", 0.72, f"draws on it: {', '.join(sorted(about)[:4])}")
 
 

@@ -21,6 +21,8 @@ STATE_REACH = 4
 ALERT_REACH = 6
 CURE_REACH = 8
 SAID_REACH = 16
+#: Topic words that a note and the message that tells it have in common.
+_RETOLD_WORDS = 2
 
 _FINDINGS = frozenset({EventKind.TOOL_RESULT, EventKind.ERROR, EventKind.OBSERVATION})
 _TELLINGS = frozenset({EventKind.MESSAGE, EventKind.DECISION, EventKind.HANDOFF, EventKind.NOTE})
@@ -47,6 +49,7 @@ _THIS = re.compile(
 def flow_causes(scene: Scene) -> Iterator[FoundCause]:
     """Give what in the work before this event came out in it."""
     yield from _told(scene)
+    yield from _named_speaks(scene)
     yield from _planned(scene)
     yield from _used(scene)
     yield from _ordered_after(scene)
@@ -63,6 +66,9 @@ def _told(scene: Scene) -> Iterator[FoundCause]:
     if event.kind not in _TELLINGS:
         return
     for distance, finding in enumerate(scene.back(USED_REACH), start=1):
+        if distance == 1 and _retold(finding, event):
+            yield found(finding, event, "result-told", 0.75, f"the {finding.agent} tells what it noted")
+            return
         if finding.kind not in _FINDINGS:
             if speech.voice(finding) == speech.voice(event) and finding.kind is not EventKind.NOTE:
                 return
@@ -77,6 +83,22 @@ def _told(scene: Scene) -> Iterator[FoundCause]:
         if not own and values(finding) & values(event):
             yield found(finding, event, "result-told", 0.8, "speaks of what was found")
             return
+
+
+def _retold(note: EventNode, event: EventNode) -> bool:
+    own = note.kind is EventKind.NOTE and event.kind is EventKind.MESSAGE and note.agent == event.agent
+    return own and soon(note, event) and len(shared(note, event)) >= _RETOLD_WORDS
+
+
+def _named_speaks(scene: Scene) -> Iterator[FoundCause]:
+    """Finding about an agent → what that agent says to it at once."""
+    event = scene.event
+    if event.kind is not EventKind.MESSAGE or not scene.before:
+        return
+    last = scene.before[-1]
+    seen = last.kind in {EventKind.OBSERVATION, EventKind.ERROR} and last.agent != event.agent and soon(last, event)
+    if seen and speech.names_agent(last.text, event):
+        yield found(last, event, "named-speaks", 0.75, f"{event.agent} speaks of what was seen of it")
 
 
 def _used(scene: Scene) -> Iterator[FoundCause]:

@@ -91,7 +91,17 @@ _REPLY = re.compile(
     r"|that|you|i)|me too|same here|glad|of course)\b",
     re.IGNORECASE,
 )
+_RESPONSE = re.compile(
+    r"^\W*(?:oh,? |well,? |ah,? )?(?:thanks|thank you|understood|agreed|exactly|(?:what )?a pity|true"
+    r"|lucky (?:you|her|him|them)?|sorry to hear"
+    r"|congratulations|congrats|well done|good (?:call|point|catch|idea)|deal\b|no wonder|me too|same here"
+    r"|me neither|poor (?:you|thing))\b",
+    re.IGNORECASE,
+)
+_TOO = re.compile(r"^[^.!?\n]{0,60}\b(?:too|either|as well)[.!]")
 _SOLVES = re.compile(r"^\W*(?:found|got|solved|fixed|cracked) (?:it|the)\b", re.IGNORECASE)
+#: Last words of names that are roles: no part of such a name is called alone.
+_ROLES = frozenset({"agent", "bot", "expert", "service", "assistant", "terminal", "worker", "watch", "hub", "desk"})
 _VERBAL = frozenset(
     (
         *("is", "are", "was", "were", "am", "do", "does", "did", "have", "has", "had", "can", "could", "will", "would"),
@@ -102,7 +112,8 @@ _SETTLES = re.compile(
     r"^\W*(?:(?:ok(?:ay)?|right|and)[,. ]+)?(?:done|fixed|sent|signed|approved|merged|\w{4,12}ed)\b", re.IGNORECASE
 )
 _ROLE = re.compile(
-    r"\b(?:humans?|colleagues?|persons?|people|team|someone|somebody|anyone|specialists?|supervisors?|managers?|on-?call"
+    r"\b(?:humans?|colleagues?|persons?|people|team|someone|somebody|anyone|specialists?|supervisors?|managers?"
+    r"|on-?call"
     r"|(?:night|day|next|late|early) (?:shift|roster|watch)|operators?|desk|staff|support|expert|lead|engineers?)\b",
     re.IGNORECASE,
 )
@@ -175,6 +186,12 @@ def replies(text: str) -> bool:
     return _REPLY.match(text[:_READ_CHARS]) is not None
 
 
+def responds(text: str) -> bool:
+    """Say whether a text opens with a word that only a response has: thanks, understood, a pity, me too."""
+    read = text[:_READ_CHARS]
+    return _RESPONSE.match(read) is not None or _TOO.match(read) is not None
+
+
 def solves(text: str) -> bool:
     """Say whether a text opens with the solution of something: found it."""
     return _SOLVES.match(text[:_READ_CHARS]) is not None
@@ -199,13 +216,12 @@ def _squashed(text: str) -> str:
 
 @lru_cache(maxsize=4_096)
 def _forms(name: str) -> tuple[str, ...]:
-    """Give how a name may be called: whole, joined, and its first word when that is long enough to be one."""
-    words = re.findall(r"[^\W_]+", name.casefold())
-    forms = {" ".join(words), "".join(words)}
-    if words and len(words[0]) > 3 and words[0] not in {"agent", "user", "assistant", "system", "orchestrator", "the"}:
-        forms.add(words[0])
-    if len(words) > 1 and len(words[-1]) > 3 and words[-1] not in {"agent", "expert", "service", "assistant", "bot"}:
-        forms.add(words[-1])
+    """Give how a name may be called: whole, joined, and a capitalised first or last word of several, as of a person."""
+    words = re.findall(r"[^\W_]+", name)
+    folded = [word.casefold() for word in words]
+    forms = {" ".join(folded), "".join(folded)}
+    if len(words) > 1 and folded[-1] not in _ROLES:
+        forms |= {word.casefold() for word in (words[0], words[-1]) if len(word) > 2 and word[0].isupper()}
     return tuple(form for form in forms if len(form) > 1)
 
 

@@ -32,7 +32,8 @@ def values_of(text: str) -> frozenset[str]:
     for match in _NUMBER.finditer(read):
         number = match.group().replace(",", "")
         digits = number.replace(".", "")
-        if len(digits.strip("0")) >= 2 and (len(digits) >= 4 or "." in number) and not _YEAR.fullmatch(number):
+        long = len(digits) >= (3 if "." in number else 4)
+        if long and digits.strip("0") and not _YEAR.fullmatch(number):
             kept[number] = None
     for match in _VERSION.finditer(read):
         kept[match[1]] = None
