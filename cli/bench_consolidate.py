@@ -24,7 +24,7 @@ from memory.events import AgentEvent
 from memory.settings import LlmProvider
 
 #: About how many events are sent before they are waited for.
-PORTION = 300
+PORTION = 120
 
 DataFolder = Annotated[Path, typer.Option("--data", help="Folder of labelled sets.", exists=True, file_okay=False)]
 FailuresFile = Annotated[

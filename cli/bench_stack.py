@@ -18,6 +18,10 @@ from memory.settings import PREFIX, EmbeddingModel, Settings, load_settings
 from streams.admin import ensure_topics
 
 
+#: How long nothing may move before a measurement is given up.
+STALLED_AFTER_S = 900.0
+
+
 @dataclass(frozen=True, slots=True)
 class BenchStack:
     """Settings of the measurement: topics, groups, collection and tenants of its own for each embedder."""
@@ -66,10 +70,13 @@ def bench_stack(
 
 
 async def remember(stack: BenchStack, items: Iterable[ReadItem]) -> int:
-    """Send events through Kafka and wait until all of them are consolidated; give how many distinct ones there are."""
+    """Send events through Kafka and wait until all of them are consolidated; give how many distinct ones there are.
+
+    A measurement is patient: a machine that is busy is no reason to throw away what it has done.
+    """
     await ensure_topics(stack.settings)
     with Progress("sent") as progress:
         produced = await produce(stack.settings, items, progress=progress)
     if produced.rejected:
         note(f"{produced.rejected} turns are not valid events, the first: {produced.problems[0]}")
-    return await wait_for(stack.settings, produced, Wait.CONSOLIDATED, stack.worker)
+    return await wait_for(stack.settings, produced, Wait.CONSOLIDATED, stack.worker, stalled_after_s=STALLED_AFTER_S)

@@ -16,7 +16,7 @@ from cli.output import emit, note
 from cli.produce import Produced, produce
 from cli.progress import Progress
 from cli.readers import Format, ReadItem, read_events
-from cli.waiting import wait_until_stored
+from cli.waiting import STALLED_AFTER_S, wait_until_stored
 from cli.workers import WorkerChild, running_stages, workers_for
 from memory.embedding import make_encoder
 from memory.graph import Graph, Mark
@@ -120,7 +120,14 @@ async def ingest_files(
     return produced, await wait_for(settings, produced, wait, child)
 
 
-async def wait_for(settings: Settings, produced: Produced, wait: Wait, child: WorkerChild | None) -> int:
+async def wait_for(
+    settings: Settings,
+    produced: Produced,
+    wait: Wait,
+    child: WorkerChild | None,
+    *,
+    stalled_after_s: float = STALLED_AFTER_S,
+) -> int:
     """Wait until everything that was produced is durable or consolidated; give how many distinct events that is."""
     encoder = make_encoder(settings)
     marks = [Mark(stage.value) for stage in wait.stages if stage in CONSOLIDATION]
@@ -134,6 +141,7 @@ async def wait_for(settings: Settings, produced: Produced, wait: Wait, child: Wo
                 vectors,
                 {tenant: list(ids) for tenant, ids in produced.ids.items()},
                 marks,
+                stalled_after_s=stalled_after_s,
                 progress=progress,
                 alive=child.ensure_alive if child else lambda: None,
             )

@@ -14,6 +14,8 @@ PAGE = 500
 POLL_S = 0.25
 POLL_TIMES = 4
 MAX_POLL_S = 5.0
+#: How long nothing may move before the wait is given up.
+STALLED_AFTER_S = 120.0
 
 
 async def wait_until_stored(
@@ -22,7 +24,7 @@ async def wait_until_stored(
     ids_by_tenant: Mapping[str, Sequence[str]],
     stages: Sequence[Mark] = (),
     *,
-    stalled_after_s: float = 120.0,
+    stalled_after_s: float = STALLED_AFTER_S,
     progress: Callable[[int], None] = lambda _: None,
     alive: Callable[[], None] = lambda: None,
 ) -> int:
