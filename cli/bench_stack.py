@@ -17,7 +17,6 @@ from deploy.local import LocalStack, StackPlan, stack_status
 from memory.settings import PREFIX, EmbeddingModel, Settings, load_settings
 from streams.admin import ensure_topics
 
-
 #: How long nothing may move before a measurement is given up.
 STALLED_AFTER_S = 900.0
 
