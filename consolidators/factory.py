@@ -18,7 +18,7 @@ from memory.settings import LlmProvider, Settings
 from memory.vectors import Vectors
 
 #: Events that are consolidated in one go, without and with a model: what a crash makes a worker do again.
-_EVENTS = 4_096
+_EVENTS = 512
 _EVENTS_OF_A_MODEL = 24
 
 

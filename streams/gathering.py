@@ -23,7 +23,7 @@ HELD_BYTES = BATCH_BYTES
 #: Stages that ask a model when one is configured.
 ASKING = frozenset({Stage.ENTITIES, Stage.CAUSAL})
 #: Events of one batch of a stage that asks nobody: as many as its writes take well.
-_BATCH_EVENTS = 4_096
+_BATCH_EVENTS = 512
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,6 +54,8 @@ class Scenario:
     #: Where the workers die, as `POINT:BATCH`, the last first; drawn by the seed when left out.
     ends: tuple[str, ...] = ()
     batch_max_events: int = 512
+    #: Whether the workers consolidate too, and die while they do.
+    consolidate: bool = False
     limit_s: float = 900.0
     #: Nothing new in the stores for so long, with workers alive: what is missing then is lost.
     still_s: float = 90.0
@@ -111,6 +113,7 @@ class Workers:
         settings, scenario = self._settings, self._scenario
         names = [str(settings.data_dir), settings.topic_prefix, settings.milvus_collection, str(self._ledger)]
         options = (["--die", end] if end else []) + (["--mutate", scenario.mutation.value] if scenario.mutation else [])
+        options += ["--all"] if scenario.consolidate else []
         self._number += 1
         command = [sys.executable, "-m", "tests.chaos.worker", *names, *options]
         environment = {
@@ -158,11 +161,11 @@ def run_scenario(scenario: Scenario, *, real_kafka: bool = False) -> Outcome:
         workers = Workers(settings, ledger, root, scenario)
         stack.callback(workers.stop)
         trouble = _plan_trouble(scenario, local, kafka)
-        with _producing(settings, history):
+        with producing(settings, history):
             try:
                 _until_still(settings, history, workers, trouble, outcome, scenario.still_s, started + scenario.limit_s)
             except AssertionError:
-                _show_logs(root)
+                show_logs(root)
                 raise
         statuses = workers.stop()
         if any(statuses):
@@ -172,13 +175,13 @@ def run_scenario(scenario: Scenario, *, real_kafka: bool = False) -> Outcome:
         outcome.redeliveries = len(handled) - len(set(handled))
         outcome.verdict = asyncio.run(verify(settings, history))
         if not outcome.verdict.holds and scenario.mutation is None:
-            _show_logs(root)
+            show_logs(root)
     outcome.seconds = time.monotonic() - started
     return outcome
 
 
 @contextmanager
-def _producing(settings: Settings, history: History) -> Iterator[None]:
+def producing(settings: Settings, history: History) -> Iterator[None]:
     """Produce the history from a thread of its own while the body breaks things."""
     failed: list[BaseException] = []
 
@@ -270,7 +273,7 @@ def _until_still(
     raise AssertionError(f"not finished in time: {count} of {history.good} events are there")
 
 
-def _show_logs(root: Path) -> None:
+def show_logs(root: Path) -> None:
     for log in sorted(root.glob("worker-*.log")):
         lines = log.read_text(errors="replace").splitlines()
         sys.stderr.write(f"--- {log.name}\n" + "\n".join(lines[-80:]) + "\n")

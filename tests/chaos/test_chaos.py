@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.chaos.edges import run_edges
 from tests.chaos.harness import Outcome, Scenario, run_scenario
 from tests.chaos.worker import Mutation
 
@@ -13,6 +14,14 @@ def test_nothing_is_lost_doubled_or_misordered_under_kills_and_restarts() -> Non
     assert outcome.verdict.holds, outcome
     assert outcome.kills >= 4
     assert outcome.restarts == 4
+
+
+def test_killing_consolidators_loses_doubles_and_hides_no_edge() -> None:
+    ends = ("before-publish:3", "before-ack:2", "before-write:4")
+    verdict = run_edges(Scenario(seed=104, events=400, sessions=24, tenants=2, ends=ends, batch_max_events=64))
+    assert verdict.holds, verdict
+    assert verdict.kills >= len(ends)
+    assert verdict.edges > 400
 
 
 @pytest.mark.kafka

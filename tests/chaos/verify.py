@@ -110,7 +110,7 @@ def vector_ids(settings: Settings, tenant: str) -> Counter[str]:
 async def dead_letters(settings: Settings) -> list[bytes]:
     """Give the values of the dead letters, one for each place that a record was taken from."""
     by_place: dict[tuple[bytes, ...], bytes] = {}
-    async for _, value, headers in _everything(settings, Topic.AGENT_EVENTS.dead_letters_in(settings)):
+    async for _, value, headers in everything(settings, Topic.AGENT_EVENTS.dead_letters_in(settings)):
         told = dict(headers)
         place = tuple(told[f"x-error-{part}"] for part in ("topic", "partition", "offset"))
         by_place[place] = value or b""
@@ -120,12 +120,12 @@ async def dead_letters(settings: Settings) -> list[bytes]:
 async def announced_ids(settings: Settings) -> set[str]:
     """Give every id that `memory.ingested` says is durable."""
     ids: set[str] = set()
-    async for _, value, _ in _everything(settings, Topic.MEMORY_INGESTED.name_in(settings)):
+    async for _, value, _ in everything(settings, Topic.MEMORY_INGESTED.name_in(settings)):
         ids |= set(orjson.loads(value or b"{}")["ids"])
     return ids
 
 
-async def _everything(
+async def everything(
     settings: Settings, topic: str
 ) -> AsyncIterator[tuple[bytes | None, bytes | None, tuple[tuple[str, bytes], ...]]]:
     """Yield key, value and headers of all records of a topic; it is at its end when two seconds bring nothing."""

@@ -1,6 +1,6 @@
 """A worker that dies where it is told to, and can be made wrong on purpose: what the harness starts.
 
-    python -m tests.chaos.worker DATA_DIR PREFIX COLLECTION LEDGER [--die POINT:BATCH] [--mutate MUTATION]
+    python -m tests.chaos.worker DATA_DIR PREFIX COLLECTION LEDGER [--die POINT:BATCH] [--mutate MUTATION] [--all]
 
 The product's own stages run unchanged; only around their handlers and stores stands what kills the process.
 """
@@ -25,7 +25,7 @@ from memory.settings import Settings, load_settings
 from memory.vectors import Vectors
 from streams.publisher import Publisher
 from streams.runtime import run_stages
-from streams.topics import Stage
+from streams.topics import CONSOLIDATION, Stage
 
 
 class Point(StrEnum):
@@ -147,7 +147,7 @@ def watched(factory: HandlerFactory, death: Death, ledger: int, mutation: Mutati
 
 
 def main() -> int:
-    """Run intake and ingest until told to stop, or until the point of death."""
+    """Run intake and ingest, or all stages, until told to stop, or until the point of death."""
     parser = argparse.ArgumentParser()
     parser.add_argument("data_dir", type=Path)
     parser.add_argument("prefix")
@@ -155,14 +155,16 @@ def main() -> int:
     parser.add_argument("ledger", type=Path)
     parser.add_argument("--die")
     parser.add_argument("--mutate", type=Mutation)
+    parser.add_argument("--all", action="store_true", help="consolidate too, and die there")
     given = parser.parse_args()
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s")
     settings = load_settings(data_dir=given.data_dir, topic_prefix=given.prefix, milvus_collection=given.collection)
     death, ledger = Death(given.die), os.open(given.ledger, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     arm(death)
     mutate(given.mutate)
-    stages = dict(factories([Stage.INTAKE, Stage.INGEST]))
-    stages[Stage.INGEST] = watched(stages[Stage.INGEST], death, ledger, given.mutate)
+    stages = dict(factories([Stage.INTAKE, Stage.INGEST, *(CONSOLIDATION if given.all else ())]))
+    for stage in CONSOLIDATION if given.all else (Stage.INGEST,):
+        stages[stage] = watched(stages[stage], death, ledger, given.mutate)
     return run_stages(settings, stages)
 
 

@@ -1,5 +1,7 @@
 """When a session's window is due, what is in a batch, and that what is held stays bounded."""
 
+import gc
+import tracemalloc
 from collections import defaultdict
 from datetime import UTC, datetime, timedelta
 
@@ -12,6 +14,7 @@ from memory.settings import LlmProvider, load_settings
 from streams.batch import BATCH_BYTES
 from streams.gathering import HELD_RECORDS, Gathering, Straight, Windows, gathering_of
 from streams.topics import CONSOLIDATION, Stage
+from streams.watermark import Watermark
 
 POLICY = Gathering(events=4, quiet_s=1.0, age_s=3.0, batch_events=8)
 
@@ -138,3 +141,30 @@ def test_only_stages_that_ask_a_model_wait_long_and_the_fast_path_never() -> Non
         assert slow is not None
         assert quick.quiet_s == pytest.approx(0.2)
         assert slow.quiet_s == pytest.approx(2.0 if stage in {Stage.ENTITIES, Stage.CAUSAL} else 0.2)
+
+
+def test_what_is_kept_does_not_grow_with_what_has_gone_through() -> None:
+    held, watermark = windows(), Watermark()
+
+    def through(start: int, number: int) -> None:
+        for offset in range(start, start + number):
+            one = record(offset, f"s{offset // 20}")
+            watermark.read(one)
+            held.add([one], offset / 10)
+            while batch := held.take(offset / 10):
+                watermark.settle(batch)
+
+    mine = [tracemalloc.Filter(True, "*/streams/*"), tracemalloc.Filter(True, "*/memory/records.py")]
+
+    def kept_bytes() -> int:
+        gc.collect()
+        return sum(found.size for found in tracemalloc.take_snapshot().filter_traces(mine).statistics("filename"))
+
+    tracemalloc.start()
+    try:
+        through(0, 3_000)
+        before_bytes = kept_bytes()
+        through(3_000, 9_000)
+        assert kept_bytes() - before_bytes < 50_000
+    finally:
+        tracemalloc.stop()

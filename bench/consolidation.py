@@ -1,0 +1,262 @@
+"""How consolidation scales out: conversations by one worker and by four, with a model that takes 300 ms a call.
+
+    python -m bench.consolidation --data locomo_dev.json
+
+Each run has servers of its own. The fast path is done before the clock starts, and the workers wait with their
+partitions; the clock runs from the announcement of the events until all are marked by all four stages. Printed are the
+seconds, the model's calls, and whether both runs gave equal edges.
+"""
+
+import argparse
+import asyncio
+import hashlib
+import os
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from pathlib import Path
+
+import aiohttp
+import orjson
+from neo4j import AsyncGraphDatabase
+
+from bench.loopback_model import LoopbackModel, loopback_model
+from cli.readers import Format, read_events
+from cli.readers.items import encode_event
+from deploy.local import LocalStack
+from deploy.local.ports import free_port
+from deploy.local.process import Child, Command
+from memory.errors import StackProblem
+from memory.events import AgentEvent
+from memory.graph import Graph, Mark
+from memory.records import Outgoing, Record, decode_ingested, session_key
+from memory.settings import LlmProvider, Settings
+from streams.admin import ensure_topics
+from streams.ingest import open_ingest
+from streams.intake import take_in
+from streams.publisher import Publisher
+from streams.topics import CONSOLIDATION, Topic
+
+DELAY_S = 0.3
+LIMIT_S = 3_600.0
+ROOT = str(Path(__file__).resolve().parents[1])
+#: Edge types whose keys must be equal in every run.
+COMPARED = ("NEXT", "CAUSES", "SIMILAR", "MENTIONS", "SPOKEN_BY", "PART_OF")
+_LOOK_EVERY_S = 0.5
+_BATCH = 256
+_EDGES = """
+MATCH (n:Event)-[r]->(m) WHERE n.uid > $low AND n.uid < $high
+RETURN collect([n.uid, type(r), m.uid, coalesce(r.kind, '')]) AS rows
+"""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One measurement. `edges`: number by type; `digests`: of all keys of a type, equal when the edges are.
+
+    `cpu_seconds`: of all workers together, while the clock ran; on a machine with fewer free cores than workers it
+    bounds what more of them can give.
+    """
+
+    workers: int
+    seconds: float
+    cpu_seconds: float
+    events: int
+    calls: int
+    edges: dict[str, int]
+    digests: dict[str, str]
+
+
+def conversations(data: Path, most: int | None) -> list[AgentEvent]:
+    """Read the events of the first conversations of a LoCoMo file."""
+    events = [item.event for item in read_events(str(data), Format.LOCOMO, None) if item.event is not None]
+    tenants = list(dict.fromkeys(event.tenant for event in events))[:most]
+    return [event for event in events if event.tenant in tenants]
+
+
+async def make_durable(settings: Settings, events: Sequence[AgentEvent]) -> list[Outgoing]:
+    """Take events through the fast path's own handlers; gives the records of `memory.ingested`, not yet published."""
+    announced: list[Outgoing] = []
+    async with open_ingest(settings) as ingest:
+        for start in range(0, len(events), _BATCH):
+            part = events[start : start + _BATCH]
+            raw = [
+                Record("agent.events", 0, start + at, 0, session_key(event.tenant, event.session), encode_event(event))
+                for at, event in enumerate(part)
+            ]
+            valid = take_in(raw, settings).outgoing
+            records = [
+                Record("memory.events", 0, start + at, 0, one.key, one.value, one.headers)
+                for at, one in enumerate(valid)
+            ]
+            announced += (await ingest.handle(records)).outgoing
+    return announced
+
+
+@asynccontextmanager
+async def workers(settings: Settings, number: int, folder: Path) -> AsyncIterator[list[Child]]:
+    """Run workers of all consolidation stages, each ready with its partitions."""
+    shown = settings.model_dump(mode="json", exclude_unset=True, exclude={"data_dir"})
+    ports = [free_port() for _ in range(number)]
+    children: list[Child] = []
+    try:
+        for at, port in enumerate(ports):
+            given = {f"MAGMA_{name.upper()}": str(value) for name, value in shown.items() if value is not None}
+            given |= {
+                "MAGMA_DATA_DIR": str(settings.data_dir),
+                "MAGMA_GRAPH_PASSWORD": settings.graph_password.get_secret_value(),
+                "MAGMA_OPENAI_API_KEY": "none",
+                "MAGMA_WORKER_HTTP_PORT": str(port),
+            }
+            command = [sys.executable, "-m", "cli.main", "worker", *(stage.value for stage in CONSOLIDATION)]
+            environment = {**os.environ, **given, "PYTHONPATH": ROOT}
+            children.append(Child(Command(command, environment), folder / f"worker-{number}-{at}.log"))
+        await _ready(children, ports, settings.topic_partitions)
+        yield children
+    finally:
+        for child in children:
+            child.ask_to_stop()
+        deadline_s = time.monotonic() + 20
+        for child in children:
+            await asyncio.to_thread(child.wait_or_kill, deadline_s)
+
+
+async def _ready(children: Sequence[Child], ports: Sequence[int], partitions: int) -> None:
+    """Wait until every stage's partitions are shared out among all workers."""
+    share = partitions // len(children)
+    async with asyncio.timeout(300), aiohttp.ClientSession() as session:
+        while True:
+            for child in children:
+                if child.exit_status() is not None:
+                    raise StackProblem(f"a worker ended: {child.last_words()}")
+            shares: list[int] = []
+            for port in ports:
+                try:
+                    async with session.get(f"http://127.0.0.1:{port}/ready") as answer:
+                        shares += [len(stage["partitions"]) for stage in (await answer.json())["stages"]]
+                except (aiohttp.ClientError, OSError):
+                    break
+            if len(shares) == len(ports) * len(CONSOLIDATION) and set(shares) == {share}:
+                return
+            await asyncio.sleep(_LOOK_EVERY_S)
+
+
+async def consolidated(graph: Graph, announced: Sequence[Outgoing], children: Sequence[Child]) -> None:
+    """Wait until every announced event is marked by every stage."""
+    left: dict[str, set[str]] = {}
+    for outgoing in announced:
+        value = decode_ingested(outgoing.value)
+        left.setdefault(value.tenant, set()).update(value.ids)
+    async with asyncio.timeout(LIMIT_S):
+        while left:
+            for child in children:
+                if child.exit_status() is not None:
+                    raise StackProblem(f"a worker ended: {child.last_words()}")
+            for tenant in list(left):
+                left[tenant] = await graph.reader(tenant).unfinished(sorted(left[tenant]), tuple(Mark))
+                if not left[tenant]:
+                    del left[tenant]
+            await asyncio.sleep(_LOOK_EVERY_S)
+
+
+def cpu_seconds(children: Sequence[Child]) -> float:
+    """Give the processor time that processes have used, in user and kernel."""
+    ticks = 0
+    for child in children:
+        fields = Path(f"/proc/{child.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+async def edges_of(settings: Settings, tenants: Sequence[str]) -> tuple[dict[str, int], dict[str, str]]:
+    """Count the edges of each type, and give a digest of their keys."""
+    found: list[tuple[str, str]] = []
+    auth = (settings.graph_user, settings.graph_password.get_secret_value())
+    async with AsyncGraphDatabase.driver(settings.graph_uri, auth=auth) as driver:
+        for tenant in tenants:
+            answer = await driver.execute_query(_EDGES, low=f"{tenant}|", high=f"{tenant}}}")
+            found += [(kind, "\t".join((a, b, detail))) for a, kind, b, detail in answer.records[0]["rows"]]
+    counts: dict[str, int] = {}
+    digests: dict[str, str] = {}
+    for kind, keys in groupby(sorted(found), key=lambda one: one[0]):
+        lines = [key for _, key in keys]
+        counts[kind] = len(lines)
+        digests[kind] = hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
+    return counts, digests
+
+
+async def run_with(events: Sequence[AgentEvent], number: int, local: Settings, model: LoopbackModel) -> Run:
+    """Measure one number of workers over empty stores."""
+    settings = local.model_copy(
+        update={
+            "llm_provider": LlmProvider.OPENAI,
+            "llm_model": "loopback",
+            "openai_base_url": model.url,
+            "kafka_session_timeout_ms": 6_000,
+            "topic_partitions": 4,
+        }
+    )
+    await ensure_topics(settings)
+    announced = await make_durable(settings, events)
+    tenants = list(dict.fromkeys(event.tenant for event in events))
+    calls = model.calls
+    async with (
+        Graph.open(settings) as graph,
+        Publisher.open(settings) as publisher,
+        workers(settings, number, settings.data_dir) as children,
+    ):
+        begun_s, begun_cpu_s = time.monotonic(), cpu_seconds(children)
+        await publisher.publish(Topic.MEMORY_INGESTED.name_in(settings), announced)
+        await consolidated(graph, announced, children)
+        seconds, cpu_s = time.monotonic() - begun_s, cpu_seconds(children) - begun_cpu_s
+    edges, digests = await edges_of(settings, tenants)
+    return Run(number, round(seconds, 2), round(cpu_s, 2), len(events), model.calls - calls, edges, digests)
+
+
+async def _both(events: Sequence[AgentEvent], numbers: Sequence[int], delay_s: float, folder: Path) -> list[Run]:
+    runs: list[Run] = []
+    async with loopback_model(delay_s) as model:
+        for at, number in enumerate(numbers):
+            local = LocalStack(folder / f"run-{at}")
+            local.__enter__()  # on this thread: its servers end with it
+            try:
+                runs.append(await run_with(events, number, local.settings, model))
+            finally:
+                local.__exit__(None, None, None)
+            sys.stderr.write(f"{number} workers: {runs[-1].seconds:.1f} s, {runs[-1].calls} calls\n")
+    return runs
+
+
+def differing(one: Run, other: Run) -> list[str]:
+    """Give the edge types whose edges are not the same in both runs."""
+    return [kind for kind in COMPARED if one.digests.get(kind) != other.digests.get(kind)]
+
+
+def main() -> int:
+    """Measure and print one JSON object."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--conversations", type=int)
+    parser.add_argument("--workers", type=int, nargs="+", default=[1, 4])
+    parser.add_argument("--delay-ms", type=int, default=int(DELAY_S * 1_000))
+    given = parser.parse_args()
+    events = conversations(given.data, given.conversations)
+    with tempfile.TemporaryDirectory(prefix="magma-scale-") as folder:
+        runs = asyncio.run(_both(events, given.workers, given.delay_ms / 1_000, Path(folder)))
+    first, last = runs[0], runs[-1]
+    report = {
+        "runs": [asdict(run) for run in runs],
+        "ratio": round(last.seconds / first.seconds, 3),
+        "calls_per_event": round(last.calls / last.events, 3),
+        "differing": differing(first, last),
+    }
+    sys.stdout.write(orjson.dumps(report, option=orjson.OPT_INDENT_2).decode() + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
