@@ -74,9 +74,14 @@ _TITLE = re.compile(
 )
 
 
+_QUANTITY = re.compile(
+    r"(?<=\S) [0-9]+(?:[.,][0-9]+)? ?(?:kg|g|mg|l|ml|cl|cm|mm|m|km|gb|mb|tb|px|w|kw|v|inch|pack)$", re.IGNORECASE
+)
+
+
 def name_form(name: str) -> str:
-    """Give the normal form of a name in a text, without a title in front: "Ms Brandt" is spelled `brandt`."""
-    return normal_form(_TITLE.sub("", name.strip()))
+    """Give the normal form of a name in a text, without a title in front and a quantity behind ("Ms Brandt": `brandt`)."""
+    return normal_form(_QUANTITY.sub("", _TITLE.sub("", name.strip())))
 
 
 def _form_once(name: str) -> str:

@@ -12,7 +12,9 @@ from memory.settings import Settings
 
 #: What counts writes and locks, and says nothing about the memory.
 COUNTERS = frozenset({"rev", "edge_rev", "born"})
-_LABELS = ("Event", "Session", "Entity", "Episode", "Awaited")
+_LABELS = ("Event", "Session", "Entity", "Episode", "Awaited", "Name", "Slot")
+#: Locks, and what depends on the order in which a memory came together: where names are looked for, and history.
+_BESIDE = ("Lock", "Block", "EntityChange")
 _DECIMALS = 5
 
 
@@ -73,7 +75,7 @@ def empty_stores(settings: Settings, tenant: str) -> None:
         GraphDatabase.driver(settings.graph_uri, auth=auth) as driver,
         driver.session(database=settings.graph_database) as session,
     ):
-        for label in (*_LABELS, "Lock"):
+        for label in (*_LABELS, *_BESIDE):
             query = f"MATCH (n:{label}) WHERE n.uid > $low AND n.uid < $high DETACH DELETE n"
             session.execute_write(lambda transaction, query=query: transaction.run(query, bounds).consume())
     client = MilvusClient(uri=settings.milvus_uri, timeout=20)

@@ -1,13 +1,13 @@
 """Where spellings that may fit each other meet: two forms that fit share a block, so only blocks are read."""
 
-from memory.identity.fits import MAX_INITIALS, MIN_PREFIX
+from memory.identity.fits import MAX_INITIALS, MIN_PREFIX, letters
 from memory.identity.nicknames import FULL_OF
 
 
 def blocks_of(form: str, *, parts: bool = True) -> tuple[str, ...]:
     """Give the names of a form's blocks, sorted: one for its letters, and with `parts` those of a name of words."""
     words = form.split(" ")
-    found = {f"c:{form.replace(' ', '')}", pinned_to(form)}
+    found = {f"c:{letters(form)}", f"c:{words[0].partition('.')[0]}", pinned_to(form)}
     if parts:
         found |= {f"w:{word}" for word in (words[0], words[-1], *FULL_OF.get(words[0], ()))}
         if len(words[0]) >= MIN_PREFIX:

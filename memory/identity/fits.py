@@ -11,6 +11,8 @@ MIN_REST = 2
 #: Shortest word in which one letter may differ: "Lindqvist", "Lindquist".
 MIN_SIMILAR = 7
 MAX_INITIALS = 5
+#: Shortest first part of an address that is taken for a name: "petpantry.example", "junseo.park".
+MIN_LABEL = 4
 _LEGAL = frozenset(
     {"ltd", "limited", "inc", "llc", "gmbh", "ag", "bv", "nv", "corp", "co", "plc", "sa", "srl", "oy", "ab"}
 )
@@ -35,8 +37,12 @@ def fit(short: str, full: str) -> Fit | None:
     """Say how `short` may stand for `full` (both normal forms); None when it cannot. Never both ways round."""
     if short == full or not short or not full:
         return None
-    if short.replace(" ", "") == full.replace(" ", ""):
+    if letters(short) == letters(full):
         return Fit("alias-spacing", 0.95, 0, person=False) if _before(full, short) else None
+    if "." in short and " " not in short and len(label := short.partition(".")[0]) >= MIN_LABEL and "." not in full:
+        if label == letters(full):
+            return Fit("alias-address", 0.8, 0, person=False)
+        return None
     a, b = short.split(" "), full.split(" ")
     if b[-1] in _LEGAL and b[:-1] == a:
         return Fit("alias-legal-form", 0.85, 1, person=False)
@@ -47,6 +53,13 @@ def fit(short: str, full: str) -> Fit | None:
     if len(a) > 1 and len(b) > 1:
         return _both_full(a, b)
     return None
+
+
+def letters(form: str) -> str:
+    """Give what is left of a form when it is not spaced, nor dotted as in an address; the dots of numbers stay."""
+    return (
+        form.replace(" ", "") if form[:1].isdigit() or form[1:2].isdigit() else form.replace(" ", "").replace(".", "")
+    )
 
 
 def _part(word: str, full: list[str]) -> Fit | None:

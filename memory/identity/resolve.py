@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from memory.identity.blocks import blocks_of, pinned_to
 from memory.identity.fits import Fit, fit
 from memory.identity.model import MAY_BE_PERSON, NAMED_BY_LAST_WORD, Known, Resolution
-from memory.relations import EntityType
 
 #: Beyond so many steps from a spelling to a fuller one nothing is joined any more.
 _MAX_STEPS = 12
@@ -149,11 +148,10 @@ def _allowed(how: Fit, short: Known, full: Known) -> bool:
     """Say whether the types let the words' fit stand."""
     if how.tier == 0:
         return True
-    if short.type not in MAY_BE_PERSON and (how.person or short.type != full.type):
+    if short.type not in MAY_BE_PERSON and (how.person or short.type not in NAMED_BY_LAST_WORD):
         return False
     if not short.sure and how.tier > 2:
         return False  # an opener of a sentence is only taken for a whole name or a nickname
     if full.person:
         return not short.machine
-    plain = short.sure and not short.anchored and short.type != EntityType.PERSON
-    return plain and not how.person and full.type in NAMED_BY_LAST_WORD
+    return short.sure and not short.anchored and not how.person and full.type in NAMED_BY_LAST_WORD

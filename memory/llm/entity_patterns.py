@@ -54,6 +54,17 @@ ACTING = re.compile(
     rf"(?:^|[.!?:;]\s+|\n)(?P<name>[^\W\d_a-z][^\W\d_]{{2,20}})(?:['\u2019]s\b|\s+(?:{_VERB})\b|,\s+(?:can|could|would|will|"
     r"did|do|are|is|have|you|your|please|what|where|when|how|why|which|thanks|thank)\b)"
 )
+#: What opens a sentence in front of a name and is no part of it.
+DOES = re.compile(
+    r"(?:Tell|Ask|Use|Using|Call|Text|Ping|Send|Give|Bring|Meet|Visit|Order|Join|Contact|Invite|Remind|Show|Thank|Restart"
+    r"|Stop|Start|Open|Close|Deploy|Fetch|Check|Wait|Move|Moved|Met|Saw|Called|Asked|Told|Sent|Opened|Closed|Assigned"
+    r"|Passing|[A-Z][a-z]{2,10}ing)"
+)
+#: Who is called first: "Ngozi: yes", "Stavros, we lost it".
+CALLED = re.compile(r"(?:^|[.!?;]\s+|\n|[Hh]i |[Hh]ey |[Hh]ello )(?P<name>[^\W\d_a-z][^\W\d_]{2,20})(?=[,:!]\s)")
+#: Words in lower case that may be programs, and how words that are none end.
+PLAIN = re.compile(r"(?<![\w./@'\u2019-])[a-z]{4,20}(?:-[a-z0-9]{2,20}){0,4}(?![\w./@'\u2019-])")
+INFLECTED = re.compile(r"(?:ed|ing|ly|able|ness|ments?|tions?|ers?|ies|less|ful|ish|ized?|ised?)$")
 #: A daemon's name: a consonant and a "d" at its end, which few words have.
 DAEMON = re.compile(r"(?<![\w/.-])[a-z][a-z0-9]{1,18}[b-df-hj-np-tv-z]d(?![\w-])")
 #: Lower-case words where an agent may be named among agents: they act, or something goes to them.
@@ -82,6 +93,13 @@ PATTERNS: tuple[Pattern, ...] = (
         "joined-code",
         re.compile(rf"\b{_NO_ID}(?:[A-Z]{{1,4}}[0-9]{{2,7}}|[0-9]{{8,14}})\b(?![-.][0-9])"),
         EntityType.IDENTIFIER,
+        0.5,
+        doubtful=True,
+    ),
+    Pattern(
+        "address",
+        re.compile(r"(?<![\w./@-])[a-z][a-z0-9-]{2,30}\.[a-z]{2,20}(?![\w/]|\.\w)"),
+        EntityType.OTHER,
         0.5,
         doubtful=True,
     ),

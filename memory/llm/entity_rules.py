@@ -2,9 +2,20 @@
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import islice
 
 from memory.events import EventKind, EventNode
-from memory.llm.entity_patterns import ACTING, AMONG_AGENTS, DAEMON, SERVICE_ENDS, patterned
+from memory.llm.entity_patterns import (
+    ACTING,
+    AMONG_AGENTS,
+    CALLED,
+    DAEMON,
+    DOES,
+    INFLECTED,
+    PLAIN,
+    SERVICE_ENDS,
+    patterned,
+)
 from memory.llm.model import FoundEntity, Window
 from memory.llm.ner import Named, Recogniser
 from memory.names import (
@@ -28,6 +39,9 @@ _TYPE_OF = {
     NameKind.HANDLE: EntityType.AGENT,
     NameKind.PATH: EntityType.PATH,
 }
+#: How much of a text is read for unknown words in lower case, and how many of them are kept.
+_PLAIN_CHARS = 600
+_MAX_PLAIN = 4
 #: Where agents speak of agents.
 _AMONG_AGENTS = frozenset({EventKind.HANDOFF, EventKind.DECISION, EventKind.NOTE})
 _MAX_WORDS = 6
@@ -90,12 +104,17 @@ def _of_event(event: EventNode, spans: list[Named], is_word: Callable[[str], boo
         if key and key not in inside and (key not in found or (found[key].doubtful and not one.doubtful)):
             found[key] = one
     acting = {match.start("name"): match["name"] for match in ACTING.finditer(event.text)}
-    for surface in acting.values():
+    called = [match["name"] for match in CALLED.finditer(event.text) if not INFLECTED.search(match["name"])]
+    for surface in (*acting.values(), *called):
         key = name_form(surface)
         if key not in inside and not is_common(surface) and not is_word(surface) and _is_unsure(found.get(key)):
             found[key] = FoundEntity(event.id, surface, EntityType.OTHER, 0.65, "unknown-word-acts")
     for span in spans:
-        surface, key = span.surface.strip(), name_form(span.surface)
+        surface = span.surface.strip()
+        first, _, rest = surface.partition(" ")
+        if rest and DOES.fullmatch(first):
+            surface = rest
+        key = name_form(surface)
         acts = span.start in acting and span.entity_type is EntityType.PERSON and not is_common(surface)
         if not key or key in inside or not (acts or _plausible(surface, span.start, event.text)):
             continue
@@ -109,6 +128,10 @@ def _of_event(event: EventNode, spans: list[Named], is_word: Callable[[str], boo
 
 def _provisional(event: EventNode) -> Iterator[FoundEntity]:
     for name in provisional_names(event.text, doubtful=True):
+        first, _, rest = name.surface.partition(" ")
+        if rest and name.kind is NameKind.PROPER and DOES.fullmatch(first):  # "Tell Lotte", "Rolling CHECKOUT-API"
+            yield FoundEntity(event.id, rest, EntityType.OTHER, 0.7, "pattern-proper")
+            continue
         confidence = 0.5 if name.doubtful else 0.7
         yield FoundEntity(event.id, name.surface, _service_or(name), confidence, f"pattern-{name.kind}", name.doubtful)
 
@@ -118,10 +141,20 @@ def _in_lower_case(event: EventNode, is_word: Callable[[str], bool]) -> Iterator
     for match in DAEMON.finditer(event.text):
         if not is_word(match.group()) and is_word(match.group()[:-1]):
             yield FoundEntity(event.id, match.group(), EntityType.SERVICE, 0.65, "daemon")
+    if event.kind is not EventKind.MESSAGE:
+        unknown = (match.group() for match in PLAIN.finditer(event.text[:_PLAIN_CHARS]))
+        for surface in islice((word for word in unknown if _is_jargon(word, is_word)), _MAX_PLAIN):
+            yield FoundEntity(event.id, surface, EntityType.SERVICE, 0.6, "unknown-word")
     if event.kind in _AMONG_AGENTS:
         for match in AMONG_AGENTS.finditer(event.text):
             surface = match["acts"] or match["to"]
             yield FoundEntity(event.id, surface, EntityType.AGENT, 0.5, "lower-case", doubtful=True)
+
+
+def _is_jargon(word: str, is_word: Callable[[str], bool]) -> bool:
+    """Say whether a word of telemetry is no word of the language: a program, a host, a queue."""
+    parts = word.split("-")
+    return not INFLECTED.search(parts[-1]) and any(len(part) > 3 and not is_word(part) for part in parts)
 
 
 def _is_unsure(found: FoundEntity | None) -> bool:
