@@ -147,10 +147,12 @@ class KafkaCluster:
         }
         file = node.folder / "server.properties"
         file.write_text("".join(f"{name}={value}\n" for name, value in properties.items()))
-        command = self._java("kafka.tools.StorageTool", "format", "-t", self._id, "-c", str(file))
+        command = self._java("kafka.tools.StorageTool", "format", f"--cluster-id={self._id}", "-c", str(file))
         for user in self._scram:
             command += ["--add-scram", user]
-        subprocess.run(command, check=True, capture_output=True, timeout=60)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        if done.returncode != 0:
+            pytest.fail(f"the broker's folder cannot be made: {done.stdout[-800:]}{done.stderr[-800:]}")
 
     def start(self, node: KafkaNode) -> None:
         """Start a node; `wait` for it afterwards."""
