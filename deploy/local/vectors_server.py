@@ -11,7 +11,7 @@ interpreter's own lock nearly all of the time. More changes make searches cheape
 
 - `prune_partitions`: a filter that names the partition key's value looks into that one partition, as Milvus does;
 - `read_needed_columns`: a filter evaluated row by row reads its own columns, not vectors and texts;
-- `read_wanted_columns`: a hit's row is read as far as the caller asked for it, not with its vector and text;
+- `vectors_rows`: of a hit's row is read what the caller asked for, and which rows live is not worked out every time;
 - `flush_when_idle`: rows that wait unflushed cost every search 60 microseconds each.
 
 It imports nothing of Magma.
@@ -19,20 +19,24 @@ It imports nothing of Magma.
 
 import functools
 import hashlib
+import importlib.util
 import signal
 import sys
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import grpc
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from milvus_lite.adapter.grpc.servicer import MilvusServicer
 from milvus_lite.constants import PARTITION_KEY_BUCKET_PREFIX
 from milvus_lite.db import MilvusLite
 from milvus_lite.engine.collection import Collection
-from milvus_lite.schema.types import DataType
 from milvus_lite.search.filter import eval as filter_eval
 from milvus_lite.search.filter import parse_expr
 from milvus_lite.search.filter.ast import And, CmpOp, FieldRef, StringLit
@@ -53,10 +57,6 @@ LOCKED_OF_DATABASE = ("create_collection", "get_collection", "drop_collection")
 #: How long a collection must have been left alone before its rows are flushed, and how often that is looked at.
 IDLE_S = 0.5
 LOOK_S = 0.25
-
-#: Sequence numbers of the rows of a segment, by its file; a file is written once.
-_numbers: dict[Any, list[int]] = {}
-MAX_REMEMBERED_SEGMENTS = 10_000
 
 _one_caller = threading.RLock()
 
@@ -111,93 +111,51 @@ def _required(field: str, expression: str) -> str | None:
         tree = parse_expr(expression)
     except FilterError:
         return None  # the engine says what is wrong with it when it parses it itself
-    for node in tree.operands if isinstance(tree, And) else (tree,):
-        if (
-            isinstance(node, CmpOp)
-            and node.op == "=="
-            and isinstance(node.left, FieldRef)
-            and node.left.name == field
-            and isinstance(node.right, StringLit)
-        ):
-            return str(node.right.value)
-    return None
+    return next((value for name, value in _equalities(tree) if name == field), None)
+
+
+def _equalities(tree: Any) -> list[tuple[str, str]]:
+    """Give (field, value) of the conjuncts `field == value` of strings."""
+    return [
+        (node.left.name, str(node.right.value))
+        for node in (tree.operands if isinstance(tree, And) else (tree,))
+        if isinstance(node, CmpOp)
+        and node.op == "=="
+        and isinstance(node.left, FieldRef)
+        and isinstance(node.right, StringLit)
+    ]
 
 
 def read_needed_columns() -> None:
-    """Make the row-by-row evaluation of a filter read its own columns only."""
+    """Make the row-by-row evaluation of a filter read its own columns only, of rows that its equalities admit."""
     evaluate = filter_eval.evaluate_python
 
     @functools.wraps(evaluate)
     def call(compiled: Any, data: Any) -> Any:
         needed = [name for name in data.schema.names if name in compiled.fields]
-        return evaluate(compiled, data.select(needed) if needed else data)
+        data = data.select(needed) if needed else data
+        asked = [(name, value) for name, value in _equalities(compiled.ast) if name in needed]
+        if not asked:
+            return evaluate(compiled, data)
+        admitted = np.ones(data.num_rows, dtype=bool)
+        for name, value in asked:
+            equal = pc.fill_null(pc.equal(data.column(name), value), False)
+            admitted &= np.asarray(equal.to_numpy() if isinstance(equal, pa.ChunkedArray) else equal, dtype=bool)
+        found = evaluate(compiled, data.filter(pa.array(admitted)))
+        admitted[admitted] = found.to_numpy(zero_copy_only=False)
+        return pa.array(admitted)
 
     filter_eval.evaluate_python = call
 
 
-def read_wanted_columns() -> None:
-    """Make `search` read of each hit the columns that the caller wants, and those that the filter names."""
-    search = Collection.search
-
-    @functools.wraps(search)
-    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        wanted = kwargs.get("output_fields")
-        if wanted is None or "*" in wanted or kwargs.get("group_by_field") or kwargs.get("ranker"):
-            return search(self, *args, **kwargs)
-        sparse = [field.name for field in self._schema.fields if field.dtype == DataType.SPARSE_FLOAT_VECTOR]
-        snapshot = Collection._read_snapshot
-
-        def narrowed() -> tuple[Any, Any]:
-            segments, deleted = snapshot(self)
-            names, filter_ = {*wanted, self._pk_name}, kwargs.get("expr") or ""
-            # a row's partition follows from its key, which is part of its id: no other partition has a newer version
-            within = kwargs.get("partition_names")
-            return (
-                tuple(
-                    Narrow(segment, names, filter_, sparse)
-                    for segment in segments
-                    if not within or segment.partition in within
-                ),
-                deleted,
-            )
-
-        self._read_snapshot = narrowed
-        try:
-            return search(self, *args, **kwargs)
-        finally:
-            del self._read_snapshot
-
-    Collection.search = call
-
-
-class Narrow:
-    """A segment, which never changes, with a table of the wanted columns only; the rest is the segment's own."""
-
-    def __init__(self, segment: Any, wanted: set[str], filter_: str, sparse: list[str]) -> None:
-        self._segment = segment
-        # an inverted index that has not been built yet is built from its column
-        building = {name for name in sparse if name not in segment.sparse_indexes}
-        table = segment.table
-        kept = [
-            name
-            for name in (table.schema.names if table is not None else ())
-            if name in wanted or name in building or name == "_seq" or name in filter_
-        ]
-        self.table = None if table is None else table.select(kept)
-        # read one by one for every row of the collection: as numbers of Python several times as fast
-        if segment.file_path not in _numbers:
-            if len(_numbers) >= MAX_REMEMBERED_SEGMENTS:
-                _numbers.clear()
-            _numbers[segment.file_path] = segment.seqs.tolist()
-        self.seqs = _numbers[segment.file_path]
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._segment, name)
-
-    def row_to_dict(self, row: int) -> dict[str, Any]:
-        """Give one row as the segment does."""
-        found: dict[str, Any] = type(self._segment).row_to_dict(self, row)
-        return found
+def beside(name: str) -> Any:
+    """Load a file that stands beside this one. The folder itself is not on the path: its names would hide others."""
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def flush_when_idle(database: MilvusLite) -> None:
@@ -221,7 +179,9 @@ def main() -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
     data_dir, port = sys.argv[1], int(sys.argv[2])
     read_needed_columns()
-    read_wanted_columns()
+    rows = beside("vectors_rows")
+    rows.read_wanted_columns()
+    rows.remember_rows()
     prune_partitions()
     one_at_a_time(Collection, LOCKED_OF_COLLECTION)
     one_at_a_time(MilvusLite, LOCKED_OF_DATABASE)
