@@ -17,6 +17,7 @@ from memory.embedding import Encoder
 from memory.events import EventNode
 from memory.graph import EntityNode, Graph, GraphReader, Hub, NeighbourEdge, Neighbourhood, Window
 from memory.graph.driver import Bolt
+from memory.graph.model import SupersededBy
 from memory.settings import Settings
 from memory.vectors import Hit, VectorReader, Vectors
 from memory.vectors.connection import Connection
@@ -47,6 +48,7 @@ class RecalledGraphReader(GraphReader):
         self._windows: dict[tuple[str, int, int], Window | None] = {}
         self._entities: dict[str, EntityNode | None] = {}
         self._events: dict[str, EventNode | None] = {}
+        self._superseding: dict[str, list[SupersededBy]] = {}
 
     async def events(self, ids: Sequence[str]) -> dict[str, EventNode]:
         """See `GraphReader.events`."""
@@ -86,6 +88,13 @@ class RecalledGraphReader(GraphReader):
         found = await super().entities(missing) if missing else {}
         self._entities.update((key, found.get(key)) for key in missing)
         return {key: node for key in keys if (node := self._entities[key]) is not None}
+
+    async def superseding(self, ids: Sequence[str]) -> dict[str, list[SupersededBy]]:
+        """See `GraphReader.superseding`."""
+        missing = [id_ for id_ in ids if id_ not in self._superseding]
+        found = await super().superseding(missing) if missing else {}
+        self._superseding.update((id_, found.get(id_, [])) for id_ in missing)
+        return {id_: list(newer) for id_ in ids if (newer := self._superseding[id_])}
 
 
 class RecalledVectors(Vectors):

@@ -5,7 +5,7 @@ they meet the stores.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 import numpy as np
@@ -141,7 +141,7 @@ class Retriever:
                 walking = group.create_task(walk(starts, surroundings, steering, policy.walk))
                 looking = group.create_task(self._beside(graph, found, steering))
             walked, near = walking.result(), looking.result()
-            nodes, stored_vectors, newer = await self._contents(graph, vectors, found, walked, near)
+            nodes, stored_vectors = await self._contents(graph, vectors, found, walked, near)
         with watch.stage("synthesize"):
             hard = steering.window_binds_all and not found.window_soft
             admitted = {id_: node for id_, node in nodes.items() if _admitted(node, request, route, hard)}
@@ -158,8 +158,14 @@ class Retriever:
             )
             candidates = _candidates(found, anchors, admitted, evidence)
             ranker = self._rankers.of(policy)
-            # ranking a few hundred events and counting their tokens is CPU work that would hold the loop up
-            scored, context = await asyncio.to_thread(self._finish, request, candidates, evidence, policy, ranker, newer)
+            # ranking a few hundred events and counting their tokens is CPU work that would hold the loop up; what
+            # supersedes an event changes, so it is asked for each time, and the answer comes while they are ranked
+            async with asyncio.TaskGroup() as group:
+                superseding = group.create_task(graph.superseding(sorted(nodes)))
+                ranking = group.create_task(asyncio.to_thread(ranker.rank, candidates, evidence, policy))
+            scored = ranking.result()
+            newer = {id_: by[0].ref for id_, by in superseding.result().items()}
+            context = await asyncio.to_thread(self._context, request, scored, evidence, newer)
         degraded = _degraded(route, found, vector, walked, nodes, surroundings, context)
         return Reading(
             route=route,
@@ -190,17 +196,15 @@ class Retriever:
 
     async def _contents(
         self, graph: GraphReader, vectors: VectorReader, found: Found, walked: Walk, near: Beside
-    ) -> tuple[dict[str, EventNode], dict[str, Vector], dict[str, str]]:
-        """Give the candidates' events and vectors, and for those that are superseded the ref of the newer event."""
+    ) -> tuple[dict[str, EventNode], dict[str, Vector]]:
+        """Give the candidates' events and vectors."""
         nodes = {**near.nodes, **{id_: known.node for id_, known in found.events.items()}}
         ids = sorted({*found.events, *walked.visits, *near.ways})
         async with asyncio.TaskGroup() as group:
             read = group.create_task(self._remembered.events(graph, [id_ for id_ in ids if id_ not in nodes]))
             stored = group.create_task(self._remembered.vectors(vectors, ids))
-            superseding = group.create_task(graph.superseding(ids))
-        newer = {id_: by[0].ref for id_, by in superseding.result().items()}
         nodes.update((id_, known.node) for id_, known in read.result().items())
-        return {id_: nodes[id_] for id_ in ids if id_ in nodes}, stored.result(), newer
+        return {id_: nodes[id_] for id_ in ids if id_ in nodes}, stored.result()
 
     async def _route(
         self, graph: GraphReader, request: QueryRequest, watch: Stopwatch
@@ -225,17 +229,10 @@ class Retriever:
                 return None
             return vector
 
-    def _finish(
-        self,
-        request: QueryRequest,
-        candidates: list[Candidate],
-        evidence: Evidence,
-        policy: Policy,
-        ranker: Ranker,
-        newer: Mapping[str, str],
-    ) -> tuple[list[Scored], Context]:
-        scored = ranker.rank(candidates, evidence, policy)
-        context = synthesize(
+    def _context(
+        self, request: QueryRequest, scored: Sequence[Scored], evidence: Evidence, newer: Mapping[str, str]
+    ) -> Context:
+        return synthesize(
             scored if request.top_k is None else scored[: request.top_k],
             evidence.route.intents.top,
             budget_tokens=request.budget_tokens or self._budget_tokens,
@@ -243,7 +240,6 @@ class Retriever:
             names=evidence.route.names,
             superseded=newer,
         )
-        return scored, context
 
 
 async def _nearest(vectors: VectorReader, embedded: asyncio.Task[Vector | None], scope: Scope) -> list[Hit]:
