@@ -82,8 +82,9 @@ def problem(status: int, code: str, detail: str, **given: Any) -> Problem:
 
 
 def plain(text: str, most: int) -> str:
-    """Give the text with every character that does not print (lone surrogates too) as `?`, at most `most` long."""
-    return "".join(char if char.isprintable() else "?" for char in text[:most])
+    """Give the text on one line, what does not print (half surrogates too) as `?`, cut at `most` characters."""
+    line = " ".join(text[:most].split())
+    return "".join(char if char.isprintable() else "?" for char in line)
 
 
 def problem_of(error: MagmaError) -> Problem:

@@ -209,7 +209,7 @@ def _free_port() -> int:
 
 
 def _wait_until_live(url: str, process: subprocess.Popen[bytes]) -> None:
-    until = time.monotonic() + 40
+    until = time.monotonic() + 100
     while time.monotonic() < until:
         assert process.poll() is None, "the service stopped while starting"
         try:
