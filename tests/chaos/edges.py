@@ -42,7 +42,10 @@ Edge = tuple[str, str, str, str]
 
 @dataclass(frozen=True)
 class EdgeVerdict:
-    """Counts of what is wrong; all zero when consolidation survives. `kills`: workers that died on the way."""
+    """Counts of what is wrong; all zero when consolidation survives. `kills`: workers that died on the way.
+
+    `samples`: the first edges that are lost or too many.
+    """
 
     seed: int
     kills: int
@@ -51,6 +54,7 @@ class EdgeVerdict:
     surplus: int
     doubled: int
     untold: int
+    samples: tuple[Edge, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -84,6 +88,7 @@ def run_edges(scenario: Scenario) -> EdgeVerdict:
         surplus=sum((here - there).values()),
         doubled=sum(count - 1 for count in shaken.edges.values()),
         untold=len(stand - shaken.told),
+        samples=tuple(sorted([*(there - here), *(here - there)])[:20]),
     )
 
 
