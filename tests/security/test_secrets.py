@@ -22,7 +22,7 @@ from streams.admin import topic_partitions
 from tests.security.authority import Authority
 
 ROOT = Path(__file__).resolve().parents[2]
-SECRET = "hunter2-0a1b2c"
+SECRET = "hunter2-0a1b2c3d4e5f6a7b"
 SECRETS = [name for name, field in Settings.model_fields.items() if field.annotation is SecretStr]
 
 

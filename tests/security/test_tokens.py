@@ -220,7 +220,7 @@ async def test_an_issuer_that_is_away_is_a_pause_and_its_known_keys_go_on(
 
     async with published(answer) as url:
         now_s = 1_000.0
-        settings = jwt_settings(url, jwt_timeout_s=0.5, jwt_refresh_min_s=1)
+        settings = jwt_settings(url, jwt_timeout_s=3, jwt_refresh_min_s=1)
         tokens = Tokens(settings, KeySet(settings, clock=lambda: now_s))
         for bad in (500, 302, 0):
             status = bad
