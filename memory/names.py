@@ -80,7 +80,7 @@ _QUANTITY = re.compile(
 
 
 def name_form(name: str) -> str:
-    """Give the normal form of a name in a text, without a title in front and a quantity behind ("Ms Brandt": `brandt`)."""
+    """Give the normal form of a name in a text, without title in front and quantity behind ("Ms Brandt": `brandt`)."""
     return normal_form(_QUANTITY.sub("", _TITLE.sub("", name.strip())))
 
 
