@@ -155,12 +155,13 @@ def _drawn(scene: Scene) -> Iterator[FoundCause]:
     told = scene.before[-1]
     if speech.voice(told) == speech.voice(event) or not _one_exchange(told, event):
         return
-    if told.kind not in {EventKind.MESSAGE, EventKind.DECISION, EventKind.TOOL_RESULT} or speech.asks(told.text):
+    if told.kind in {EventKind.TOOL_CALL, EventKind.HANDOFF} or speech.only_asks(told.text):
         return
     about = shared(told, event) | shared_names(told, event) | (values(told) & values(event))
     turns = speech.replies(event.text)
     hails = turns and told.kind is not EventKind.MESSAGE and soon(told, event)
-    if hails or speech.responds(event.text) or (turns and (about or speech.reacts(event.text))) or len(about) >= 2:
+    hails = hails or speech.responds(event.text) or speech.takes_up(event.text)
+    if hails or (turns and (about or speech.reacts(event.text))) or len(about) >= 2:
         yield found(told, event, "reply-draws", 0.72, f"draws on it: {', '.join(sorted(about)[:4])}")
 
 

@@ -8,6 +8,7 @@ from memory.llm.dialogue_rules import dialogue_causes
 from memory.llm.entity_rules import EntityRules
 from memory.llm.flow_rules import flow_causes
 from memory.llm.model import Ask, Findings, FoundCause, FoundEntity, Window
+from memory.llm.reaction_rules import reaction_causes
 from memory.llm.scene import Rule, scenes
 from memory.llm.structure_rules import structural_causes
 from memory.llm.work_rules import work_causes
@@ -18,7 +19,7 @@ RULES_VERSION = "rules-2"
 #: Most causes that are found at one event.
 MAX_EDGES = 5
 #: Every rule, the surest first: of two that find one pair, the first gives its reasons.
-RULES: tuple[Rule, ...] = (structural_causes, cue_causes, flow_causes, work_causes, dialogue_causes)
+RULES: tuple[Rule, ...] = (structural_causes, cue_causes, flow_causes, work_causes, dialogue_causes, reaction_causes)
 
 
 class RulesExtractor:

@@ -22,12 +22,12 @@ _URL = re.compile(r"\bhttps?://\S+")
 _SENTENCE = re.compile(r"(?<=[.!?:])\s+|\n+")
 _VERBS = """
     add analyse analyze answer apply approve archive arrange ask assign attach block book bring build buy call
-    cancel change
+    cancel carry change
     check clean clear click close collect come compare compile compute confirm contact continue convert copy
     count create
-    cut deliver delete deploy describe determine disable draft drain drop enable escalate estimate examine
+    cut deliver delete deploy describe determine disable draft drain dry drop enable escalate estimate examine
     execute explain
-    export extend extract fetch file fill find finish fix follow forward gather get give go grab halt handle
+    export extend extract fetch file fill find finish fix follow forward gather get give go grab halt hang handle
     help hold identify import
     increase inspect install investigate invite issue keep label launch leave let limit list load locate lock
     look lower
@@ -43,7 +43,7 @@ _VERBS = """
     stand start
     stay step stop submit summarise summarize swap switch take talk tell test throttle trace track transfer
     translate try
-    turn undo unlock unblock update upgrade upload use validate verify visit wait wake warn watch write
+    turn undo unlock unblock update upgrade upload use validate verify visit wait wake warn watch wipe write
 """
 _IMPERATIVE = re.compile(
     r"\W{0,3}(?:(?:@?[\w.-]{1,40}(?: [A-Z][\w.-]{0,40})?[,:] )|(?:and |then |also |so |ok(?:ay)?,? |yes,? "
@@ -70,7 +70,7 @@ _PROBLEM = re.compile(
     r"|not (?:work|arrive|start|respond|answer|possible|enough|found)\w*|no longer|out of (?:stock|memory|disk"
     r"|space)|ran out|run out|tripped|flood(?:ed|ing)?"
     r"|torn|snapped|cracked|frost|storm|strike|sick|ill|hurt|injured|twisted|stolen|empty|drained"
-    r"|corrupt(?:ed)?|mismatch|conflict|exceed(?:s|ed)|overheat\w*"
+    r"|corrupt(?:ed)?|mismatch|differs?|discrepanc\w+|conflict|exceed(?:s|ed)|overheat\w*"
     r"|abort(?:ed|s)?|exception|traceback|degraded|outage|deadlock(?:ed)?|drop(?:s|ped|ping)|backlog|too (?:\w+))\b",
     re.IGNORECASE,
 )
@@ -86,14 +86,23 @@ _CONSENT = re.compile(
 _REACTION = re.compile(r"^\W*(?:then\b|but\b|so\b|oh no\b|in that case\b|if so\b|which\b|that\b|then,)", re.IGNORECASE)
 _REPLY = re.compile(
     r"^\W*(?:then|but|so|that|oh no|in that case|thanks|thank you|lucky|true|right|exactly|agreed|understood"
-    r"|a pity|what a pity|perfect|great|good (?:call|idea|catch|point)"
+    r"|a pity|what a pity|perfect|great|good\b"
     r"|sorry|congratulations|well done|poor \w+|no wonder|no\b|yes\b|not (?:yet|quite|really)|and (?:we|now"
     r"|that|you|i)|me too|same here|glad|of course)\b",
+    re.IGNORECASE,
+)
+_UP = re.compile(r"\b(?:it|that|them|this|those)\b", re.IGNORECASE)
+_OFFER = re.compile(
+    r"\b(?:i|we)(?:['\u2019](?:ll|ve|m)| can| could| will| am| are|['\u2019]re) |\blet me\b"
+    r"|\bwhy don['\u2019]t you\b|\bhow about\b|\byou (?:can|could)\b",
     re.IGNORECASE,
 )
 _RESPONSE = re.compile(
     r"^\W*(?:oh,? |well,? |ah,? )?(?:thanks|thank you|understood|agreed|exactly|(?:what )?a pity|true"
     r"|lucky (?:you|her|him|them)?|sorry to hear"
+    r"|i(?:['\u2019]m| am) (?:so |very )?sorry|sorry\b|oh no|ouch|get well|phew|that (?:will"
+    r"|won['\u2019]t) (?:not )?do|no problem|carry on|that was me"
+    r"|my (?:fault|mistake)|i (?:left|forgot|overlooked)|i(?:['\u2019]ll| will)\b|then i\b|will do"
     r"|congratulations|congrats|well done|good (?:call|point|catch|idea)|deal\b|no wonder|me too|same here"
     r"|me neither|poor (?:you|thing))\b",
     re.IGNORECASE,
@@ -184,6 +193,17 @@ def reacts(text: str) -> bool:
 def replies(text: str) -> bool:
     """Say whether a text opens as a reply does: thanks, true, but, a pity."""
     return _REPLY.match(text[:_READ_CHARS]) is not None
+
+
+def takes_up(text: str) -> bool:
+    """Say whether a short text orders something about what was just said: "Take it.", "Send them."."""
+    words = text.split()
+    return len(words) <= _FRAGMENT_WORDS and _UP.search(text) is not None and requests(text)
+
+
+def offers(text: str) -> bool:
+    """Say whether a text offers or promises a deed: I can, I'll, let me, we could."""
+    return _OFFER.search(text[:_READ_CHARS]) is not None
 
 
 def responds(text: str) -> bool:

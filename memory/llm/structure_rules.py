@@ -42,6 +42,9 @@ def _call_of_result(scene: Scene) -> Iterator[FoundCause]:
                 yield found(call, event, "call-result", 0.99, f"the result of tool call {ident}")
                 return
     if event.kind is EventKind.ERROR and not telemetry.tool(event) and not ident:
+        last = scene.before[-1] if scene.before else None
+        if last is not None and last.kind is EventKind.TOOL_CALL and last.agent == event.agent and soon(last, event):
+            yield found(last, event, "call-result", 0.85, "the call of the same agent right before")
         return
     open_calls: list[EventNode] = []
     for each in scene.before:

@@ -16,7 +16,7 @@ from tests.llm.chains import chain, found
         (("ana says: Restart the relay.", "ops call: reboot(host=r2)"), "request-done"),
         (("ana says: Ben, could you sign the form?", "ben says: No, I am not allowed to."), "question-answer"),
         (("ana says: We sold the boat.", "ben says: The red one?"), "asked-back"),
-        (("ana says: My bag did not arrive.", "desk says: Sorry. What is the number on the tag?"), "asked-back"),
+        (("ana says: My bag did not arrive.", "desk says: What is the number on the tag?"), "asked-back"),
         (("ana says: The oven is broken.", "ben decides: We order pizza instead of the oven dish."), "problem-handled"),
     ],
 )
