@@ -7,6 +7,7 @@ The gate (confidence, no cycle, no effect before its cause, at most 5 in and 5 o
 from collections.abc import Mapping, Sequence
 
 from consolidators.batch import Change, Outcome, Work
+from consolidators.evidence import evidenced, readable, silenced
 from consolidators.windows import windows_of
 from memory.errors import Poison
 from memory.events import EventNode
@@ -45,13 +46,14 @@ class Causal:
         events = await reader.events([ident for ident in work.ids if ident in pending])
         chains = await _around(reader, list(events))
         nodes = {event.id: event for part in chains.values() for event in part} | events
-        readings = await self._read_by_rules(work.tenant, events, chains)
+        readings = await self._read_by_rules(work.tenant, readable(events), chains)
         told: list[CausalEdge] = []
         poisoned: dict[str, Poison] = {}
         if self._model is not None:
             hood = await _near(reader, chains)
             nodes |= {event.id: event for part in hood.values() for event in part}
-            told, poisoned = await self._ask_model(self._model, work.tenant, events, hood, nodes)
+            news = {ident: event for ident, event in events.items() if not event.derived_from}
+            told, poisoned = await self._ask_model(self._model, work.tenant, news, hood, nodes)
         effects = [(event.id, event.parents) for event in events.values()]
         added = await writer.write_explicit_causes(work.tenant, effects)
         ruled = await writer.write_rule_causes(work.tenant, readings)
@@ -70,7 +72,7 @@ class Causal:
             nodes = {event.id: event for event in window.events}
             causes = (await self._rules.extract(window, _ASKS)).causes
             sites = frozenset(scene.event.id for scene in scenes(window.events, window.new))
-            edges = tuple(_edge(cause, self._rules, nodes) for cause in causes)
+            edges = tuple(evidenced((_edge(cause, self._rules, nodes) for cause in causes), nodes))
             readings.append(RuleReading(sites, tuple(nodes), edges))
         return readings
 
@@ -89,7 +91,8 @@ class Causal:
                 continue
             try:
                 causes = (await model.extract(window, _ASKS)).causes
-                found.setdefault(window.session, []).extend(_edge(cause, model, nodes) for cause in causes)
+                edges = evidenced((_edge(cause, model, nodes) for cause in causes), nodes)
+                found.setdefault(window.session, []).extend(edges)
             except Poison as error:
                 poisoned[window.session] = error
                 found.pop(window.session, None)  # never a part of a session's answer
@@ -101,7 +104,7 @@ async def _around(reader: GraphReader, ids: Sequence[str]) -> dict[str, list[Eve
     windows = await reader.window(ids, REACH, REACH)
     wanted = {ident: [*reversed(window.before), *window.after] for ident, window in windows.items()}
     stored = await reader.events(sorted({other for others in wanted.values() for other in others}))
-    return {ident: [stored[other] for other in others if other in stored] for ident, others in wanted.items()}
+    return {ident: [silenced(stored[other]) for other in others if other in stored] for ident, others in wanted.items()}
 
 
 async def _near(reader: GraphReader, chains: Mapping[str, Sequence[EventNode]]) -> dict[str, list[EventNode]]:
@@ -116,7 +119,7 @@ async def _near(reader: GraphReader, chains: Mapping[str, Sequence[EventNode]]) 
         near = dict.fromkeys(edge.target for edge in ranked if edge.source == ident)
         wanted[ident] = before[-_MODEL_HISTORY:] + list(near)[:_MODEL_NEIGHBOURS]
     stored = await reader.events(sorted({other for others in wanted.values() for other in others}))
-    return {ident: [stored[other] for other in others if other in stored] for ident, others in wanted.items()}
+    return {ident: [silenced(stored[other]) for other in others if other in stored] for ident, others in wanted.items()}
 
 
 def _edge(cause: FoundCause, extractor: Extractor, nodes: Mapping[str, EventNode]) -> CausalEdge:

@@ -38,7 +38,9 @@ class Entities:
         reader, writer = self._graph.reader(work.tenant), self._graph.writer()
         pending = await reader.unfinished(work.ids, (self.mark,))
         events = await reader.events([ident for ident in work.ids if ident in pending])
-        found, poisoned = await self._extract(work, events)
+        found, poisoned = await self._extract(
+            work, {ident: event for ident, event in events.items() if not event.derived_from}
+        )
         by_event: dict[str, list[FoundEntity]] = {}
         for each in found:
             by_event.setdefault(each.event, []).append(each)

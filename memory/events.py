@@ -4,6 +4,7 @@ Source of the node: arXiv 2601.03236, eq. 3: ⟨content, time, vector, attribute
 """
 
 import hashlib
+import re
 import uuid
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, timezone
@@ -38,6 +39,8 @@ MAX_ATTRIBUTES_BYTES = 200_000
 EARLIEST, LATEST = datetime(1900, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
 #: Bound on `caused_by` and `entities`.
 MAX_REFS = 64
+#: What redaction leaves where something stood (`memory.redaction`); the digits depend on a key that can be changed.
+MARK = re.compile(r"\[(secret|card|mail|phone)(?::[0-9a-f]{16})?\]")
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=256, pattern=r"^[^\x00-\x1f\x7f|]+$")]
 """A tenant, agent, session, source or id: 1 to 256 characters, no control character and no `|` (the key separator)."""
@@ -58,6 +61,15 @@ class EventKind(StrEnum):
     ERROR = "error"
     STATE_CHANGE = "state_change"
     NOTE = "note"
+
+
+class Trust(StrEnum):
+    """How much a source's word counts (`memory.trust`); what is quarantined is not stored until it is released."""
+
+    TRUSTED = "trusted"
+    NORMAL = "normal"
+    UNTRUSTED = "untrusted"
+    QUARANTINED = "quarantined"
 
 
 class AgentEvent(BaseModel):
@@ -159,10 +171,16 @@ def content_id(event: AgentEvent, place: str) -> str:
 
 
 def content_digest(event: AgentEvent) -> str:
-    """Give a digest of what the event says: equal for a true duplicate, different when an id was used twice."""
+    """Give a digest of what the event says: equal for a true duplicate, different when an id was used twice.
+
+    Marks of redaction count without their digits: a new key must not make a new event of one that comes again.
+    """
     at = str(to_us(event.occurred_at))
     parts = (event.session, event.agent, event.kind.value, event.speaker or "", event.text, at)
-    return hashlib.blake2b("\x00".join(parts).encode(errors="surrogatepass"), digest_size=16).hexdigest()
+    said = "\x00".join(parts)
+    if "[" in said:
+        said = MARK.sub(r"[\1]", said)
+    return hashlib.blake2b(said.encode(errors="surrogatepass"), digest_size=16).hexdigest()
 
 
 def to_us(moment: datetime) -> int:
@@ -212,6 +230,7 @@ class EventNode:
     attributes: dict[str, Any] = field(default_factory=dict)
     trace: str = ""
     derived_from: tuple[str, ...] = ()
+    trust: Trust = Trust.NORMAL
 
     @property
     def uid(self) -> str:

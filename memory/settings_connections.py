@@ -139,6 +139,7 @@ SECRET_FILES = frozenset(
         "graph_password_file",
         "milvus_token_file",
         "openai_api_key_file",
+        "redaction_key_file",
     }
 )
 

@@ -10,7 +10,7 @@ import re
 from datetime import datetime, timedelta
 
 from memory.dates import FAR_FUTURE_US, FAR_PAST_US, DateSpan, Precision
-from memory.events import EventNode, from_us
+from memory.events import EventNode, Trust, from_us
 from memory.text import clip_tokens
 
 #: What looks like our own marks inside somebody's text must not be taken for them.
@@ -47,6 +47,10 @@ def block(node: EventNode, *, superseded_by: str = "", most_tokens: int | None =
         parts.append(f"[event date: {'; '.join(shown)}]")
     if superseded_by:
         parts.append(f"[superseded by {superseded_by}]")
+    if node.derived_from:
+        parts.append("[recalled: repeats earlier events]")
+    if node.trust is Trust.UNTRUSTED:
+        parts.append("[untrusted source]")
     parts.append(f"<ref:{node.ref}>")
     return " ".join(parts)
 

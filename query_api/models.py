@@ -8,7 +8,7 @@ from typing import Annotated, Self
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
 
 from memory.dates import FAR_FUTURE_US, FAR_PAST_US, DateSpan, Precision
-from memory.events import EventKind, EventNode, Name, from_us
+from memory.events import EventKind, EventNode, Name, Trust, from_us
 from memory.relations import CausalKind, EdgeType, Origin, Relation
 from query_api.anchors import ListName
 from query_api.blocks import show_span
@@ -149,7 +149,11 @@ class HopView(_Answered):
 
 
 class EventView(_Answered):
-    """A stored event."""
+    """A stored event.
+
+    `source`, `trust`: whose word it is and how much that counts. `derived_from`: the events that it only repeats; it is
+    no evidence of its own then.
+    """
 
     id: str
     ref: str
@@ -160,6 +164,9 @@ class EventView(_Answered):
     session: str
     occurred_at: AwareDatetime
     dates: list[SpanView]
+    source: str = ""
+    trust: Trust = Trust.NORMAL
+    derived_from: list[str] = Field(default_factory=list)
 
     @classmethod
     def of(cls, node: EventNode) -> "EventView":
@@ -247,6 +254,9 @@ def event_fields(node: EventNode) -> dict[str, object]:
         "session": node.session,
         "occurred_at": from_us(node.occurred_us, node.offset_minutes),
         "dates": [span_fields(span, node.offset_minutes) for span in node.dates],
+        "source": node.source,
+        "trust": node.trust,
+        "derived_from": list(node.derived_from),
     }
 
 

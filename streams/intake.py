@@ -3,12 +3,14 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from types import MappingProxyType
 
 from memory.errors import MalformedEvent, Poison
 from memory.events import AgentEvent, decode_event
 from memory.records import Handled, Outgoing, Record, Rejected, session_key
 from memory.settings import Settings
+from streams.admission import Admission, trust_headers
 from streams.bounds import MAX_TRACE_BYTES, check_bounds
 from streams.identity import (
     CONTENT_TYPE_HEADER,
@@ -38,20 +40,22 @@ class IntakeHandler:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+        self._admission = Admission.of(settings)
 
     async def handle(self, records: Sequence[Record]) -> Handled:
         """Give the valid events out on `memory.events` and reject the others; raises nothing."""
-        return await asyncio.to_thread(take_in, records, self._settings)
+        return await asyncio.to_thread(take_in, records, self._settings, self._admission)
 
 
 @asynccontextmanager
 async def open_intake(settings: Settings) -> AsyncIterator[IntakeHandler]:
-    """Open the handler of stage `intake`."""
+    """Open the handler of stage `intake`; raises `BadSetting` for rules that cannot be read."""
     yield IntakeHandler(settings)
 
 
-def take_in(records: Sequence[Record], settings: Settings) -> Handled:
+def take_in(records: Sequence[Record], settings: Settings, admission: Admission | None = None) -> Handled:
     """Validate each record and give it its stored id; the same record gives the same bytes at every delivery."""
+    admission = admission or Admission.of(settings)
     outgoing: list[Outgoing] = []
     rejected: list[Rejected] = []
     producers = Producers.of(settings)
@@ -61,7 +65,9 @@ def take_in(records: Sequence[Record], settings: Settings) -> Handled:
             event = _decoder(record)(record, tenant)
             producers.check(event, tenant)
             check_bounds(settings, event, len(record.value or b""))
-            outgoing.append(_canonical(event, record))
+            event, trust = admission.admit(event, record)
+            out = _canonical(event, record)
+            outgoing.append(replace(out, headers=out.headers + trust_headers(trust)))
         except Poison as error:
             rejected.append(Rejected(record, error))
     return Handled(tuple(outgoing), tuple(rejected))

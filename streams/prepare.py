@@ -3,8 +3,9 @@
 A batch may hold an event twice. The first of two with one id is taken; a second that says something else is rejected.
 """
 
+import uuid
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from memory.names import normal_form, provisional_names
 from memory.records import Record, Rejected
 from memory.text import document_keywords, document_text
 from memory.vectors import VectorRow, vector_row
+from streams.admission import trust_of
 from streams.identity import accepted_us, stored_id
 
 #: Most resolved phrases of time that are kept of one event.
@@ -54,7 +56,8 @@ def prepare(records: Sequence[Record]) -> Prepared:
             ident = stored_id(event, record)
             uid = f"{event.tenant}|{ident}"
             if uid not in nodes:
-                nodes[uid] = event_node(event, ident, arrival=record.offset, ingested_us=accepted_us(record))
+                node = event_node(event, ident, arrival=record.offset, ingested_us=accepted_us(record))
+                nodes[uid] = replace(node, trust=trust_of(record))
             elif nodes[uid].digest != content_digest(event):
                 raise conflict(nodes[uid])
             carriers.setdefault(uid, []).append(record)
@@ -97,7 +100,7 @@ def event_node(event: AgentEvent, ident: str, *, arrival: int, ingested_us: int)
         dates=tuple(find_dates(event.text, event.occurred_at)[:MAX_DATES]),
         attributes=event.attributes,
         trace=event.trace or "",
-        derived_from=tuple(dict.fromkeys(derive_id(tenant, source, name) for name in event.derived_from)),
+        derived_from=tuple(dict.fromkeys(_origin(tenant, source, name) for name in event.derived_from)),
     )
 
 
@@ -106,6 +109,18 @@ def conflict(stored: EventNode) -> ConflictingEvent:
     return ConflictingEvent(
         f"the id {stored.ref!r} is taken by another event of session {stored.session!r}; the first one stays"
     )
+
+
+def _origin(tenant: str, source: str | None, name: str) -> str:
+    """Give the stored id of an origin: as an answer shows it, for an origin may be another source's, or the producer's.
+
+    Stored ids are UUIDs of version 5; producers make others.
+    """
+    try:
+        given = uuid.UUID(name)
+    except ValueError:
+        return derive_id(tenant, source, name)
+    return str(given) if given.version == 5 else derive_id(tenant, source, name)
 
 
 def _mentions(event: AgentEvent) -> Iterable[str]:

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from memory.dates import DateSpan, Precision
-from memory.events import EventKind, EventNode
+from memory.events import EventKind, EventNode, Trust
 from memory.graph.chain import chain_key
 
 _LISTS = ("parents", "entities", "mentions", "derived_from")
@@ -56,6 +56,8 @@ def event_row(node: EventNode) -> dict[str, Any]:
         row["derived_from"] = list(node.derived_from)
     if node.trace:
         row["trace"] = node.trace
+    if node.trust is not Trust.NORMAL:
+        row["trust"] = node.trust.value
     if node.dates:
         row["dates"] = encode_dates(node.dates)
     if node.attributes:
@@ -99,6 +101,7 @@ def event_node(row: Mapping[str, Any]) -> EventNode:
         attributes=orjson.loads(row["attributes"]) if row.get("attributes") else {},
         trace=row.get("trace") or "",
         derived_from=tuple(row.get("derived_from") or ()),
+        trust=Trust(row.get("trust") or Trust.NORMAL),
     )
 
 
