@@ -131,7 +131,7 @@ class _Redaction:
         """Redact a whole value whose name says what it is."""
         if not name or not value.strip() or is_mark(value):
             return None
-        if DataKind.SECRET in self._modes and names_a_secret(name):
+        if DataKind.SECRET in self._modes and names_a_secret(name, value):
             return self._without(value, [Finding(0, len(value), DataKind.SECRET, value)], "attributes")
         if DataKind.PHONE in self._modes and names_a_phone(name) and (found := find_phone_value(value, self._regions)):
             return self._without(value, [found], "attributes")

@@ -168,13 +168,21 @@ def _matches(pattern: _Pattern, text: str) -> Iterator[Finding]:
 
 
 _SECRET_NAME = re.compile(
-    r"(?:^|[_.\- ]|(?<=[a-z]))(?:pass(?:word|wd|phrase|code)|pwd|secrets?|api_?key"
-    r"|access_?key|account_?key|secret_?key|private_?key|client_?secret|(?:access|auth|refresh|bearer|api|id|session)_?token|credentials?"
-    r"|cookie|cvv|cvc)$|^(?:x[_-])?(?:auth[_-]?)?token$",
+    r"(?:^|[_.\- ]|(?<=[a-z]))(?:pass(?:word|wd|phrase|code)|(?<=[a-z_])pwd|secrets?|api_?key"
+    r"|access_?key|account_?key|secret_?key|private_?key|client_?secret"
+    r"|(?:access|auth|refresh|bearer|api|id|session)_?token|credentials?|cookie|cvv|cvc)$",
     re.ASCII | re.IGNORECASE,
 )
 
 
-def names_a_secret(name: str) -> bool:
+#: Shorter ones are words of a model's stream.
+_TOKEN_CHARS = 8
+
+
+def names_a_secret(name: str, value: str) -> bool:
     """Tell whether an attribute's name says that its value is a secret."""
-    return len(name) <= 128 and _SECRET_NAME.search(name.replace("-", "_")) is not None
+    if len(name) > 128:
+        return False
+    return _SECRET_NAME.search(name.replace("-", "_")) is not None or (
+        name.casefold() == "token" and len(value) >= _TOKEN_CHARS
+    )

@@ -174,7 +174,9 @@ def test_a_card_that_is_a_number_in_attributes_is_gone(number: str) -> None:
     assert_gone(number, {"attributes": {"pan": int(re.sub(r"\D", "", fold(number).text))}})
 
 
-@pytest.mark.parametrize("name", ["password", "apiKey", "client_secret", "X-Auth-Token", "db_password", "sessionToken"])
+@pytest.mark.parametrize(
+    "name", ["password", "apiKey", "client_secret", "X-Auth-Token", "db_password", "sessionToken", "token", "db_pwd"]
+)
 def test_a_value_whose_name_says_secret_is_gone(name: str) -> None:
     assert taken(MASK, attributes={name: "correct horse"})["attributes"] == {name: "[secret]"}
 

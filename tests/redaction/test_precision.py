@@ -46,6 +46,7 @@ def test_ordinary_attributes_stay_as_they_are() -> None:
         "span": {"trace_id": "4bf92f3577b34da6a3ce929d0e0e4736", "start_unix_nano": 1732993268123456789},
         "page_token": "abc", "key": "orders/2026", "author": "ana", "tokens": "12", "hex": "0x7ffee4c0", "none": None,
         "retry": [1, 2, 4, 8], "version": "2.14.0", "secret_name": "export-bucket", "monkey": "see",
+        "pwd": "/work/main", "token": " the",
     }  # fmt: skip
     assert taken(EVERYTHING, attributes=attributes)["attributes"] == attributes
 
