@@ -26,6 +26,7 @@ COMMANDS = {
     "entities": "entities",
     "replay": "replay",
     "reconsolidate": "reconsolidate",
+    "erase": "erase",
     "bench": "bench",
     "tune": "tune",
 }

@@ -11,6 +11,7 @@ import typer
 from cli.options import DataDir, settings_for
 from cli.workers import registered
 from memory.records import HandlerFactory
+from streams.erasures import open_erase
 from streams.ingest import open_ingest
 from streams.intake import open_intake
 from streams.runtime import run_stages
@@ -44,6 +45,8 @@ def _factory(stage: Stage) -> HandlerFactory:
             return open_intake
         case Stage.INGEST:
             return open_ingest
+        case Stage.ERASE:
+            return open_erase
         case _:
             from consolidators import open_handler  # loads language models: only for the stages that need them
 

@@ -126,6 +126,12 @@ class ConflictingEvent(Poison):
     code = "conflicting_event"
 
 
+class MalformedErasure(Poison):
+    """Raised for a record of `memory.erasures` that is no valid order."""
+
+    code = "malformed_erasure"
+
+
 class UnusableModelOutput(Poison):
     """Raised when a model's answer does not fit its schema after one repair."""
 

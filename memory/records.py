@@ -37,11 +37,15 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """A record to publish, a stage's on its output topic once the batch is durable. A value of None is a tombstone."""
+    """A record to publish, a stage's on its output topic once the batch is durable. A value of None is a tombstone.
+
+    `placed_by`: the key whose partition it goes to, when that is not its own key's.
+    """
 
     key: bytes | None
     value: bytes | None
     headers: tuple[tuple[str, bytes], ...] = ()
+    placed_by: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,5 +146,13 @@ def decode_ingested(value: bytes | None) -> Ingested:
 
 
 def session_key(tenant: str, session: str) -> bytes:
-    """Give the key of every `memory.*` record: `tenant|session`, so that one partition owns a session's chain."""
+    """Give the key that places every `memory.*` record: `tenant|session`, so that one partition owns a chain."""
     return f"{tenant}|{session}".encode()
+
+
+def event_key(tenant: str, session: str, ident: str) -> bytes:
+    """Give the key of a record of `memory.events`: `tenant|session|stored id`, placed by its session.
+
+    The topic is compacted: a key of its own keeps each event, and a tombstone of that key takes exactly it away.
+    """
+    return f"{tenant}|{session}|{ident}".encode()

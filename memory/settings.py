@@ -132,6 +132,12 @@ class Settings(ConnectionSettings, FaceSettings, PrivacySettings, BaseSettings):
     ranking_model: Path | None = Field(
         None, description="a ranking model of `magma tune --out`; the shipped one when not set"
     )
+    erased_from_log_within_ms: Annotated[int, Field(ge=1, le=2**62)] = Field(
+        86_400_000, description="erased events leave the log within this time (max.compaction.lag.ms of memory.events)"
+    )
+    receipt_key_file: Path | None = Field(
+        None, description="Ed25519 private key (PEM) that signs receipts; made in data_dir when not set"
+    )
 
     batch_max_events: Annotated[int, Field(ge=1, le=1_000)] = Field(512, description="most events in one durable write")
     window_max_events: Annotated[int, Field(ge=1, le=1_000)] = Field(

@@ -31,6 +31,7 @@ class Settled(StrEnum):
 
     REDRIVEN = "redriven"
     DROPPED = "dropped"
+    ERASED = "erased"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,7 @@ async def redrive(settings: Settings, chosen: Sequence[DeadLetter]) -> int:
                 origins.setdefault(origin, []).append((letter.record.partition, letter.original()))
             for origin, originals in origins.items():
                 await publisher.publish_to(origin, originals)
-            await _settle(settings, publisher, topic, group, Settled.REDRIVEN)
+            await settle(settings, publisher, topic, group, Settled.REDRIVEN)
     return len(chosen)
 
 
@@ -127,13 +128,14 @@ async def drop(settings: Settings, chosen: Sequence[DeadLetter]) -> int:
     """Settle the letters without sending anything back; gives how many. Raises `StoreUnavailable`."""
     async with Publisher.open(settings) as publisher:
         for topic, group in _by_topic(chosen):
-            await _settle(settings, publisher, topic, group, Settled.DROPPED)
+            await settle(settings, publisher, topic, group, Settled.DROPPED)
     return len(chosen)
 
 
-async def _settle(
+async def settle(
     settings: Settings, publisher: Publisher, topic: Topic, group: Sequence[DeadLetter], how: Settled
 ) -> None:
+    """Write beside letters of one topic what became of them."""
     at = datetime.now(UTC).isoformat(timespec="milliseconds").encode()
     marks = [
         (

@@ -4,6 +4,9 @@ The two stores are written side by side; both writes are idempotent, so a crash 
 comes again. An id that is used for two different events belongs to the first: the graph says which are such
 conflicts, their vector rows, written meanwhile, are put back from the stored node, and the late event is rejected.
 Only then the batch counts as durable, so the wrong row is never acknowledged.
+
+What was erased is not written again, whatever brings it: erasures are looked up before the write, and once more after
+it, since one may have passed these events by while they were on their way.
 """
 
 import asyncio
@@ -12,6 +15,7 @@ from contextlib import asynccontextmanager
 
 from memory.embedding import Encoder, make_encoder
 from memory.events import EventNode
+from memory.forgetting import Forgetting
 from memory.graph import Graph
 from memory.records import Handled, Ingested, Outgoing, Record, Rejected, session_key
 from memory.settings import Settings
@@ -31,6 +35,7 @@ class IngestHandler:
         self._writer = graph.writer()
         self._vectors = vectors
         self._encoder = encoder
+        self._forgetting = Forgetting(graph, vectors)
 
     async def handle(self, records: Sequence[Record]) -> Handled:
         """Write the batch to both stores.
@@ -39,12 +44,14 @@ class IngestHandler:
         log must not hide an event from the consolidators. Raises `StoreUnavailable`, `StoreConflict`, `StoreRefused`.
         """
         batch = await asyncio.to_thread(prepare, records)
+        batch = batch.without(await self._forgetting.refuse(batch.nodes))
         if not batch.nodes:
             return Handled(rejected=batch.rejected)
         rows = batch.rows(await self._encoder.encode(batch.texts))
         async with asyncio.TaskGroup() as group:
             writing = group.create_task(self._writer.write_events(batch.nodes))
             group.create_task(self._vectors.upsert(rows))
+        batch = batch.without(await self._forgetting.refuse(batch.nodes))
         conflicts = writing.result().conflicts
         if not conflicts:
             return Handled(tuple(ingested(batch.nodes)), batch.rejected)
@@ -92,12 +99,17 @@ async def open_ingest(settings: Settings) -> AsyncIterator[IngestHandler]:
         await encoder.close()
 
 
+def ingested_ids(tenant: str, session: str, ids: Sequence[str]) -> Iterable[Outgoing]:
+    """Give the `memory.ingested` records for events of one session."""
+    for start in range(0, len(ids), MAX_IDS):
+        value = Ingested(tenant=tenant, session=session, ids=tuple(ids[start : start + MAX_IDS]))
+        yield Outgoing(session_key(tenant, session), value.encode())
+
+
 def ingested(nodes: Iterable[EventNode]) -> Iterable[Outgoing]:
     """Give the `memory.ingested` records of durable events, at least one for each session."""
     sessions: dict[tuple[str, str], list[str]] = {}
     for node in nodes:
         sessions.setdefault((node.tenant, node.session), []).append(node.id)
     for (tenant, session), ids in sessions.items():
-        for start in range(0, len(ids), MAX_IDS):
-            value = Ingested(tenant=tenant, session=session, ids=tuple(ids[start : start + MAX_IDS]))
-            yield Outgoing(session_key(tenant, session), value.encode())
+        yield from ingested_ids(tenant, session, ids)

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from memory.errors import MalformedEvent, Poison
 from memory.events import AgentEvent, decode_event
-from memory.records import Handled, Outgoing, Record, Rejected, session_key
+from memory.records import Handled, Outgoing, Record, Rejected, event_key, session_key
 from memory.settings import Settings
 from streams.admission import Admission, trust_headers
 from streams.bounds import MAX_TRACE_BYTES, check_bounds
@@ -85,11 +85,13 @@ def _canonical(event: AgentEvent, record: Record) -> Outgoing:
     passed = tuple(
         (name, value) for name, value in record.headers if name in TRACE_HEADERS and len(value) <= MAX_TRACE_BYTES
     )
+    ident = accepted_id(event, record)
     return Outgoing(
-        key=session_key(event.tenant, event.session),
+        key=event_key(event.tenant, event.session, ident),
+        placed_by=session_key(event.tenant, event.session),
         value=event.model_dump_json(exclude_defaults=True).encode(),
         headers=(
-            (ID_HEADER, accepted_id(event, record).encode()),
+            (ID_HEADER, ident.encode()),
             (INGESTED_HEADER, str(accepted_us(record)).encode()),
             *passed,
         ),

@@ -4,7 +4,7 @@ A batch may hold an event twice. The first of two with one id is taken; a second
 """
 
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -37,6 +37,19 @@ class Prepared:
     records: tuple[tuple[Record, ...], ...]
     rejected: tuple[Rejected, ...]
 
+    def without(self, uids: Set[str]) -> "Prepared":
+        """Give the batch without these events."""
+        if not uids:
+            return self
+        kept = [place for place, node in enumerate(self.nodes) if node.uid not in uids]
+        return Prepared(
+            tuple(self.nodes[place] for place in kept),
+            tuple(self.texts[place] for place in kept),
+            tuple(self.keywords[place] for place in kept),
+            tuple(self.records[place] for place in kept),
+            self.rejected,
+        )
+
     def rows(self, vectors: NDArray[np.float32]) -> list[VectorRow]:
         """Give the rows of the vector store; `vectors`: one for each text, in order."""
         return [
@@ -51,6 +64,8 @@ def prepare(records: Sequence[Record]) -> Prepared:
     carriers: dict[str, list[Record]] = {}
     rejected: list[Rejected] = []
     for record in records:
+        if record.value is None:
+            continue  # a tombstone: its event was erased
         try:
             event = decode_event(record.value)
             ident = stored_id(event, record)

@@ -83,7 +83,8 @@ class Publisher:
             partitions = sorted(await producer.partitions_for(topic))
             placed: dict[int, list[Sendable]] = {}
             for record in records:
-                placed.setdefault(self._partition(record.key, partitions), []).append(record)
+                key = getattr(record, "placed_by", None) or record.key
+                placed.setdefault(self._partition(key, partitions), []).append(record)
             await apart(_send(producer, topic, placed))
 
     async def publish_to(self, topic: str, pairs: Sequence[tuple[int, Sendable]]) -> None:

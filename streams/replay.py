@@ -2,7 +2,7 @@
 
 Over full stores it changes nothing, into empty ones it gives the same nodes, chains and vectors: ids, order and the
 time of ingestion come from the records. The ids are published on `memory.ingested` again, so the consolidators redo
-their part. It belongs to no group and moves nobody's offsets.
+their part. It belongs to no group and moves nobody's offsets. What `memory.erasures` says was forgotten stays so.
 """
 
 import time
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from memory.records import HandlerFactory
 from memory.settings import Settings
 from streams.attempts import Attempts
+from streams.erasures import remember_erasures
 from streams.letters import Letter
 from streams.publisher import Publisher
 from streams.retry import Backoff
@@ -47,6 +48,7 @@ async def replay(
     done, letters = 0, list[Letter]()
     async with factory(settings) as handler, Publisher.open(settings) as publisher:
         attempts = Attempts(handler, Backoff(state, Need.STORES), timeout_s=settings.write_timeout_s)
+        await remember_erasures(settings, tenant)
         output = Stage.INGEST.output.name_in(settings)
         async for read in scan(settings, Stage.INGEST.source.name_in(settings), most=settings.batch_max_events):
             records = [one for one in read if prefix is None or (one.key or b"").startswith(prefix)]

@@ -3,10 +3,14 @@
 | topic | key | value |
 | --- | --- | --- |
 | `agent.events` | any | `memory.events.AgentEvent`, JSON |
-| `memory.events` | tenant + session | the same, validated, with its stored id in the header `magma-id` |
+| `memory.events` | tenant + session + id | the same, validated, stored id in the header `magma-id`; no value: erased |
 | `memory.ingested` | tenant + session | `memory.records.Ingested` |
 | `memory.changes` | tenant + session | `memory.records.Changed` |
+| `memory.erasures` | tenant | `memory.erasure.Erasure`: what must be forgotten, also on replay |
 | `<topic>.dlq` | unchanged | unchanged, with `x-error-*` headers |
+
+The partition of a `memory.*` record is that of `tenant|session` (of `memory.erasures`: of the tenant). `memory.events`
+is compacted: a key names one event, so nothing is compacted away but what a tombstone erased.
 """
 
 from enum import StrEnum
@@ -21,6 +25,7 @@ class Topic(StrEnum):
     MEMORY_EVENTS = "memory.events"
     MEMORY_INGESTED = "memory.ingested"
     MEMORY_CHANGES = "memory.changes"
+    MEMORY_ERASURES = "memory.erasures"
 
     def name_in(self, settings: Settings) -> str:
         """Give the topic's full name under these settings."""
@@ -40,6 +45,7 @@ class Stage(StrEnum):
     ENTITIES = "entities"
     CAUSAL = "causal"
     EPISODES = "episodes"
+    ERASE = "erase"
 
     @property
     def source(self) -> Topic:
@@ -56,9 +62,18 @@ class Stage(StrEnum):
         return f"{settings.topic_prefix}magma.{self.value}"
 
 
-_SOURCE = {Stage.INTAKE: Topic.AGENT_EVENTS, Stage.INGEST: Topic.MEMORY_EVENTS}
+_SOURCE = {
+    Stage.INTAKE: Topic.AGENT_EVENTS,
+    Stage.INGEST: Topic.MEMORY_EVENTS,
+    Stage.ERASE: Topic.MEMORY_ERASURES,
+}
 
-_OUTPUT = {Stage.INTAKE: Topic.MEMORY_EVENTS, Stage.INGEST: Topic.MEMORY_INGESTED}
+#: What an erasure gives out are events that must be consolidated again.
+_OUTPUT = {
+    Stage.INTAKE: Topic.MEMORY_EVENTS,
+    Stage.INGEST: Topic.MEMORY_INGESTED,
+    Stage.ERASE: Topic.MEMORY_INGESTED,
+}
 
 #: Stages that deepen the memory after an event is durable.
 CONSOLIDATION = (Stage.SEMANTIC, Stage.ENTITIES, Stage.CAUSAL, Stage.EPISODES)

@@ -9,6 +9,8 @@ from memory.graph.clearing import Clearer
 from memory.graph.driver import Bolt
 from memory.graph.editing import EntityEditor
 from memory.graph.extractions import Extractions
+from memory.graph.erasing import GraphEraser
+from memory.graph.extractions import Extractions
 from memory.graph.mending import Mender
 from memory.graph.model import Mark
 from memory.graph.outbox import Outbox
@@ -81,6 +83,10 @@ class Graph:
     def outbox(self, tenant: str, stage: Mark) -> Outbox:
         """Give the notes of what a stage has still to tell of one tenant's edges."""
         return Outbox(self._bolt, tenant, stage)
+
+    def eraser(self, tenant: str) -> GraphEraser:
+        """Give the handle that forgets events of one tenant."""
+        return GraphEraser(self._bolt, tenant)
 
     async def tenants(self) -> list[str]:
         """Give the tenants that have events, sorted. For operators: proof and metrics, never for a request."""

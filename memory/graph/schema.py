@@ -24,6 +24,8 @@ class Label(StrEnum):
     EXTRACTION = "Extraction"
     BUDGET = "Budget"
     OUTBOX = "Outbox"
+    ERASED = "Erased"
+    ERASURE = "Erasure"
 
 
 class Dialect(StrEnum):

@@ -1,0 +1,156 @@
+"""Every Cypher statement that forgets; the same rules as in `memory.graph.statements`."""
+
+from memory.graph.cypher import Cypher
+from memory.graph.schema import Label
+
+#: What an erased tenant may leave behind that hangs on no event: all labels but those that speak of the
+#: erasure itself, and of what the tenant may use of a model today.
+SWEPT = tuple(label for label in Label if label not in (Label.EVENT, Label.BUDGET, Label.ERASED, Label.ERASURE))
+
+
+def _page_end(label: Label) -> str:
+    return f"MATCH (n:{label.value}) WHERE n.uid > $low AND n.uid < $high WITH n.uid AS at LIMIT $limit RETURN max(at)"
+
+
+def _drop(label: Label) -> str:
+    return f"MATCH (n:{label.value}) WHERE n.uid > $low AND n.uid <= $top DETACH DELETE n"
+
+
+class Erase(Cypher):
+    """Statements of `memory.graph.erasing`."""
+
+    # ---- what is remembered of an erasure ---------------------------------------------------------------------------
+    MARKER_SET = """
+MERGE (m:Erased {uid: $uid})
+ON CREATE SET m.at_us = $at_us
+SET m.at_us = CASE WHEN $at_us > m.at_us THEN $at_us ELSE m.at_us END"""
+
+    MARKERS_AMONG = """
+UNWIND $uids AS uid
+MATCH (m:Erased {uid: uid})
+RETURN collect([m.uid, m.at_us])"""
+
+    ERASURE_OPEN = """
+MERGE (x:Erasure {uid: $uid})
+ON CREATE SET x.tenant = $tenant, x.events = 0, x.edges = 0, x.entities = 0, x.episodes = 0, x.vectors = 0,
+  x.sessions = $sessions, x.receipt = ''
+RETURN [x.events, x.edges, x.entities, x.episodes, x.vectors, x.sessions, x.receipt]"""
+
+    ERASURE_READ = """
+MATCH (x:Erasure {uid: $uid})
+RETURN [x.events, x.edges, x.entities, x.episodes, x.vectors, x.sessions, x.receipt]"""
+
+    ERASURE_ADD = """
+MATCH (x:Erasure {uid: $uid})
+SET x.events = x.events + $events, x.edges = x.edges + $edges, x.entities = x.entities + $entities,
+  x.episodes = x.episodes + $episodes, x.vectors = x.vectors + $vectors"""
+
+    ERASURE_CLOSE = """
+MATCH (x:Erasure {uid: $uid})
+SET x.receipt = CASE WHEN x.receipt = '' THEN $receipt ELSE x.receipt END
+RETURN x.receipt"""
+
+    # ---- what hangs on the events that go ---------------------------------------------------------------------------
+    EVENTS_FOR = """
+UNWIND $uids AS uid
+MATCH (n:Event {uid: uid})
+RETURN collect([n.uid, n.session, n.agent, n.ingested_us, n.parents])"""
+
+    CHAIN_FOR = """
+MATCH (n:Event) WHERE n.chain > $low AND n.chain <= $top
+RETURN collect([n.uid, n.chain, n.agent, n.ingested_us, n.parents, n.c_episodes])"""
+
+    EDGES_OF = """
+UNWIND $uids AS uid
+MATCH (n:Event {uid: uid})-[r]-()
+RETURN count(DISTINCT r)"""
+
+    ENTITIES_OF = """
+UNWIND $uids AS uid
+MATCH (n:Event {uid: uid})-[:MENTIONS|SPOKEN_BY]->(e:Entity)
+RETURN collect(DISTINCT e.uid)"""
+
+    EPISODES_OF = """
+UNWIND $uids AS uid
+MATCH (n:Event {uid: uid})-[:PART_OF]->(p:Episode)
+RETURN collect(DISTINCT p.uid)"""
+
+    EPISODE_MEMBERS = """
+UNWIND $uids AS uid
+MATCH (p:Episode {uid: uid})<-[:PART_OF]-(n:Event)
+RETURN collect(DISTINCT n.uid)"""
+
+    CAUSES_BESIDE = """
+UNWIND $uids AS uid
+MATCH (n:Event {uid: uid})-[:CAUSES]-(m:Event)
+RETURN collect(DISTINCT m.uid)"""
+
+    CAUSES_LEFT = """
+UNWIND $uids AS uid
+MATCH (n:Event {uid: uid})
+OPTIONAL MATCH (n)-[r:CAUSES]-(:Event)
+WITH n, collect([startNode(r) = n, r.origin]) AS found
+RETURN collect([n.uid, found])"""
+
+    # ---- taking out -------------------------------------------------------------------------------------------------
+    EVENTS_DROP = """
+UNWIND $uids AS uid
+MATCH (n:Event {uid: uid})
+DETACH DELETE n"""
+
+    EPISODES_DROP = """
+UNWIND $uids AS uid
+MATCH (p:Episode {uid: uid})
+DETACH DELETE p"""
+
+    EPISODES_UNMARK = """
+UNWIND $uids AS uid
+MATCH (n:Event {uid: uid})
+REMOVE n.c_episodes"""
+
+    ENTITIES_LEFT = """
+UNWIND $uids AS uid
+MATCH (e:Entity {uid: uid})
+SET e.rev = coalesce(e.rev, 0) + 1
+WITH e
+OPTIONAL MATCH (e)<-[r:MENTIONS|SPOKEN_BY]-(n:Event)
+WITH e, count(r) AS events, min(n.occurred_us) AS first_us, max(n.occurred_us) AS last_us,
+  collect(DISTINCT r.surface) AS surfaces
+RETURN collect([e.uid, e.name, e.aliases, events, first_us, last_us, surfaces])"""
+
+    ENTITIES_DROP = """
+UNWIND $uids AS uid
+MATCH (e:Entity {uid: uid})
+DETACH DELETE e"""
+
+
+class SweepEnd(Cypher):
+    """Where a page of a tenant's nodes ends, for each label in `SWEPT`."""
+
+    SESSION = _page_end(Label.SESSION)
+    ENTITY = _page_end(Label.ENTITY)
+    EPISODE = _page_end(Label.EPISODE)
+    AWAITED = _page_end(Label.AWAITED)
+    LOCK = _page_end(Label.LOCK)
+    NAME = _page_end(Label.NAME)
+    BLOCK = _page_end(Label.BLOCK)
+    ENTITY_CHANGE = _page_end(Label.ENTITY_CHANGE)
+    SLOT = _page_end(Label.SLOT)
+    EXTRACTION = _page_end(Label.EXTRACTION)
+    OUTBOX = _page_end(Label.OUTBOX)
+
+
+class Sweep(Cypher):
+    """What removes such a page, by the same names."""
+
+    SESSION = _drop(Label.SESSION)
+    ENTITY = _drop(Label.ENTITY)
+    EPISODE = _drop(Label.EPISODE)
+    AWAITED = _drop(Label.AWAITED)
+    LOCK = _drop(Label.LOCK)
+    NAME = _drop(Label.NAME)
+    BLOCK = _drop(Label.BLOCK)
+    ENTITY_CHANGE = _drop(Label.ENTITY_CHANGE)
+    SLOT = _drop(Label.SLOT)
+    EXTRACTION = _drop(Label.EXTRACTION)
+    OUTBOX = _drop(Label.OUTBOX)

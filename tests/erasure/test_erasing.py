@@ -1,0 +1,329 @@
+"""What is erased is gone from both stores, the log and the dead letters, and does not come back."""
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+import pytest
+
+from consolidators import open_handler
+from memory.check import check
+from memory.embedding import make_encoder
+from memory.erasure import Erasure, Receipt, Scope
+from memory.events import derive_id
+from memory.graph import Graph
+from memory.receipts import is_genuine
+from memory.records import Handler, Outgoing, Record, event_key, session_key
+from memory.settings import Settings, load_settings
+from memory.vectors import Vectors
+from streams.admin import ensure_topics
+from streams.dlq import letters
+from streams.erasures import EraseHandler, ask, open_erase
+from streams.ingest import IngestHandler, open_ingest
+from streams.intake import take_in
+from streams.letters import ErrorHeader
+from streams.publisher import Publisher
+from streams.replay import replay
+from streams.topics import CONSOLIDATION, Stage, Topic
+from tests.dump import Dump, dump, empty_stores
+from tests.streams.helpers import read
+
+pytestmark = pytest.mark.stack
+
+#: When every test's events were accepted, in milliseconds since 1970 UTC, and a time after all of them.
+ACCEPTED_MS = 1_700_000_000_000
+AFTER_US = (ACCEPTED_MS + 1_000_000) * 1_000
+
+
+def event(tenant: str, number: int, *, session: str = "s1", agent: str = "planner", text: str = "") -> dict[str, Any]:
+    return {
+        "id": f"e{number}",
+        "tenant": tenant,
+        "agent": agent,
+        "session": session,
+        "kind": "message",
+        "text": text or f"Step {number}: payments-service was restarted by Alice because the disk was full",
+        "occurred_at": f"2026-05-08T{10 + number // 60}:{number % 60:02d}:00+00:00",
+        "sequence": number,
+        **({"parent": f"e{number - 1}"} if number % 3 == 1 else {}),
+    }
+
+
+@dataclass
+class Memory:
+    """A memory with everything in it, and what is needed to erase from it."""
+
+    settings: Settings
+    tenant: str
+    ingest: IngestHandler
+    eraser: EraseHandler
+    publisher: Publisher
+    graph: Graph
+    vectors: Vectors
+    consolidators: tuple[Handler, ...] = ()
+    offset: int = 0
+
+    async def take(self, *events: dict[str, Any], accepted_ms: int = ACCEPTED_MS, log: bool = True) -> None:
+        """Let events through intake and the fast path, with the log, and consolidate them."""
+        records = []
+        for value in events:
+            self.offset += 1
+            records.append(Record("agent.events", 0, self.offset, accepted_ms, None, orjson.dumps(value)))
+        out = take_in(records, self.settings)
+        assert not out.rejected
+        if log:
+            await self.publisher.publish(Topic.MEMORY_EVENTS.name_in(self.settings), out.outgoing)
+        logged = [
+            Record("memory.events", 0, number, accepted_ms, one.key, one.value, one.headers)
+            for number, one in enumerate(out.outgoing, start=self.offset)
+        ]
+        done = await self.ingest.handle(logged)
+        assert not done.rejected
+        await self.consolidate(done.outgoing)
+
+    async def consolidate(self, outgoing: Sequence[Outgoing]) -> None:
+        work = [Record("memory.ingested", 0, n, ACCEPTED_MS, one.key, one.value) for n, one in enumerate(outgoing)]
+        for handler in self.consolidators if work else ():
+            await handler.handle(work)
+
+    async def erase(self, at_us: int = AFTER_US, **scope: Any) -> Receipt:
+        erasure = Erasure.of(Scope(tenant=self.tenant, **scope), at_us)
+        receipt, again = await self.eraser.erase(erasure)
+        await self.consolidate(again)
+        return receipt
+
+    def dump(self, tenant: str | None = None) -> Dump:
+        return dump(self.settings, tenant or self.tenant, without=("arrival",))
+
+    async def sound(self, tenant: str | None = None) -> bool:
+        report = await check(self.graph, self.vectors, tenant or self.tenant)
+        assert report.violations == []
+        return report.ok
+
+    async def logged(self) -> dict[bytes, bytes | None]:
+        """What a compacted log holds of the tenant: the last value of each key."""
+        last: dict[bytes, bytes | None] = {}
+        for record in await read(self.settings, Topic.MEMORY_EVENTS.name_in(self.settings)):
+            assert record.key is not None
+            last[record.key] = record.value
+        return {key: value for key, value in last.items() if key.startswith(f"{self.tenant}|".encode())}
+
+
+@pytest.fixture
+async def memory(settings: Settings, tenant: str) -> AsyncIterator[Memory]:
+    await ensure_topics(settings)
+    encoder = make_encoder(settings)
+    async with (
+        open_ingest(settings) as ingest,
+        open_erase(settings) as eraser,
+        Publisher.open(settings) as publisher,
+        Graph.open(settings) as graph,
+        Vectors.open(settings, model=encoder.name, dim=encoder.dim) as vectors,
+    ):
+        yield Memory(settings, tenant, ingest, eraser, publisher, graph, vectors)
+
+
+@pytest.fixture
+async def deep(memory: Memory) -> AsyncIterator[Memory]:
+    """A memory that is consolidated too."""
+    async with AsyncExitStack() as stack:
+        opened = [
+            await stack.enter_async_context(open_handler(stage.value, memory.settings)) for stage in CONSOLIDATION
+        ]
+        memory.consolidators = tuple(opened)
+        yield memory
+
+
+async def test_a_session_is_forgotten_and_the_others_stay_as_they_were(deep: Memory) -> None:
+    memory = deep
+    kept = [event(memory.tenant, n, session="kept") for n in range(1, 12)]
+    await memory.take(*kept)
+    before = memory.dump()
+    gone = [
+        event(memory.tenant, 100 + n, session="gone", text=f"Zanzibar plan {n} by Quentin Quill") for n in range(25)
+    ]
+    await memory.take(*gone)
+    receipt = await memory.erase(session="gone")
+    assert (receipt.events, receipt.vectors, receipt.log_records, receipt.verified) == (25, 25, 25, True)
+    assert receipt.entities >= 1
+    assert receipt.episodes >= 3
+    after = memory.dump()
+    assert "Zanzibar" not in "".join(after.nodes + after.edges + after.vectors)
+    assert "quill" not in "".join(after.nodes + after.edges + after.vectors)
+    assert after == before
+    assert await memory.sound()
+    assert sorted(value is None for value in (await memory.logged()).values()) == [False] * 11 + [True] * 25
+
+
+async def test_an_event_is_forgotten_and_its_chain_closes(deep: Memory) -> None:
+    memory = deep
+    await memory.take(*[event(memory.tenant, n) for n in range(1, 15)])
+    await memory.take(event(memory.tenant, 20, text="The codeword is Xylophone"))
+    await memory.take(*[event(memory.tenant, n) for n in range(21, 25)])
+    ident = derive_id(memory.tenant, None, "e20")
+    receipt = await memory.erase(event=ident)
+    assert (receipt.events, receipt.vectors, receipt.log_records, receipt.verified) == (1, 1, 1, True)
+    after = memory.dump()
+    assert "Xylophone" not in "".join(after.nodes + after.edges)
+    assert len(after.nodes_of("Event")) == len(after.vectors) == 18
+    assert len(after.edges_of("NEXT")) == 17
+    assert len(after.edges_of("PART_OF")) == 18
+    assert await memory.sound()
+
+
+async def test_an_agent_is_forgotten_in_every_session(memory: Memory) -> None:
+    for session in ("s1", "s2", "s3"):
+        base = {"s1": 0, "s2": 100, "s3": 200}[session]
+        await memory.take(
+            *[event(memory.tenant, base + n, session=session, agent="planner") for n in range(1, 6)],
+            *[event(memory.tenant, base + 10 + n, session=session, agent="runner") for n in range(1, 6)],
+        )
+    receipt = await memory.erase(agent="runner")
+    assert (receipt.events, receipt.log_records, receipt.verified) == (15, 15, True)
+    after = memory.dump()
+    assert {node["agent"] for node in after.nodes_of("Event")} == {"planner"}
+    assert {tuple(node["agents"]) for node in after.nodes_of("Session")} == {("planner",)}
+    assert await memory.sound()
+
+
+async def test_a_tenant_is_forgotten_whole_and_its_neighbour_is_not(deep: Memory) -> None:
+    memory = deep
+    other = f"{memory.tenant}-b"  # one name begins with the other
+    await memory.take(*[event(other, n) for n in range(1, 8)])
+    before = memory.dump(other)
+    await memory.take(
+        *[event(memory.tenant, n, session=f"s{n % 3}") for n in range(1, 30)],
+        {**event(memory.tenant, 50), "caused_by": ["never-came"]},
+    )
+    receipt = await memory.erase()
+    assert (receipt.events, receipt.vectors, receipt.log_records, receipt.verified) == (30, 30, 30, True)
+    after = memory.dump()
+    assert after == Dump((), (), ())
+    assert memory.dump(other) == before
+    assert await memory.sound(other)
+
+
+async def test_erasing_twice_gives_the_same_receipt_and_changes_nothing(memory: Memory) -> None:
+    await memory.take(*[event(memory.tenant, n, session=f"s{n % 2}") for n in range(1, 10)])
+    first = await memory.erase(session="s1")
+    before = memory.dump()
+    assert await memory.erase(session="s1") == first
+    later = await memory.erase(session="s1", at_us=AFTER_US + 1)
+    assert (later.events, later.vectors, later.letters) == (0, 0, 0)
+    assert memory.dump() == before
+
+
+async def test_what_was_accepted_before_the_erasure_is_refused_whenever_it_comes(memory: Memory) -> None:
+    late = [event(memory.tenant, n) for n in range(1, 5)]
+    await memory.erase(session="s1")
+    await memory.take(*late)
+    assert memory.dump().nodes_of("Event") == []
+    assert memory.dump().vectors == ()
+    await memory.take(*late, accepted_ms=AFTER_US // 1_000 + 5)  # said again, after it
+    assert len(memory.dump().nodes_of("Event")) == len(memory.dump().vectors) == 4
+
+
+async def test_what_was_written_while_it_was_erased_is_taken_out_again(memory: Memory) -> None:
+    """The erasure commits after the fast path looked for erasures and before its events are acknowledged."""
+    handler = memory.ingest
+    honest, looks = handler._forgetting.refuse, []
+
+    async def blind_once(nodes: Any) -> set[str]:
+        looks.append(len(nodes))
+        return set() if len(looks) == 1 else await honest(nodes)
+
+    handler._forgetting.refuse = blind_once  # type: ignore[method-assign]
+    await memory.erase(session="s1")
+    await memory.take(*[event(memory.tenant, n) for n in range(1, 5)])
+    assert looks == [4, 4]
+    after = memory.dump()
+    assert after.nodes_of("Event") == after.nodes_of("Session") == []
+    assert after.vectors == ()
+
+
+async def test_what_was_on_its_way_gets_its_tombstone_too(memory: Memory) -> None:
+    await memory.take(event(memory.tenant, 1))
+    record = Record("agent.events", 0, 77, ACCEPTED_MS, None, orjson.dumps(event(memory.tenant, 2)))
+    await memory.publisher.publish(
+        Topic.MEMORY_EVENTS.name_in(memory.settings), take_in([record], memory.settings).outgoing
+    )
+    receipt = await memory.erase(session="s1")
+    assert (receipt.events, receipt.log_records) == (1, 2)
+    assert set((await memory.logged()).values()) == {None}
+
+
+async def test_a_replay_into_empty_stores_does_not_bring_it_back(memory: Memory) -> None:
+    await memory.take(*[event(memory.tenant, n, session="kept") for n in range(1, 6)])
+    await memory.take(*[event(memory.tenant, 10 + n, session="gone") for n in range(1, 6)])
+    order = await ask(memory.settings, Scope(tenant=memory.tenant, session="gone"))
+    await memory.eraser.erase(order)
+    ids = {node["id"] for node in memory.dump().nodes_of("Event")}
+    empty_stores(memory.settings, memory.tenant)
+    await replay(memory.settings, open_ingest, tenant=memory.tenant)
+    assert {node["id"] for node in memory.dump().nodes_of("Event")} == ids
+    assert len(memory.dump().vectors) == 5
+
+
+async def test_dead_letters_of_it_go_and_the_others_stay(memory: Memory) -> None:
+    def letter(value: bytes, offset: int) -> Outgoing:
+        error = {
+            ErrorHeader.CODE: "malformed_event",
+            ErrorHeader.MESSAGE: "bad",
+            ErrorHeader.STAGE: "intake",
+            ErrorHeader.ATTEMPTS: "1",
+            ErrorHeader.FIRST_AT: "2026-01-01T00:00:00+00:00",
+            ErrorHeader.LAST_AT: "2026-01-01T00:00:00+00:00",
+            ErrorHeader.TOPIC: "agent.events",
+            ErrorHeader.PARTITION: "0",
+            ErrorHeader.OFFSET: str(offset),
+        }
+        return Outgoing(None, value, tuple((name.value, said.encode()) for name, said in error.items()))
+
+    bad = {**event(memory.tenant, 1), "occurred_at": "yesterday"}
+    mine = json.dumps(bad).encode()
+    theirs = json.dumps({**bad, "tenant": "somebody-else"}).encode()
+    unreadable = b"{not json"
+    name = Topic.AGENT_EVENTS.dead_letters_in(memory.settings)
+    await memory.publisher.publish_to(name, [(0, letter(mine, 1)), (0, letter(theirs, 2)), (0, letter(unreadable, 3))])
+    receipt = await memory.erase(at_us=2**61)
+    assert (receipt.letters + receipt.letters_left, receipt.letters_unreadable) == (1, 1)
+    left = {one.record.value for one in await letters(memory.settings)}
+    assert left == {theirs, unreadable}
+
+
+async def test_a_receipt_can_be_checked_and_not_be_changed(memory: Memory) -> None:
+    await memory.take(event(memory.tenant, 1))
+    receipt = await memory.erase()
+    assert is_genuine(receipt, receipt.key)
+    assert not is_genuine(receipt.model_copy(update={"events": 2}), receipt.key)
+    assert not is_genuine(receipt.model_copy(update={"signature": "AAAA"}), receipt.key)
+    kept = await memory.graph.eraser(memory.tenant).receipt(str(receipt.id))
+    assert kept is not None
+    assert Receipt.model_validate_json(kept) == receipt
+    assert await memory.graph.eraser(memory.tenant).receipt("00000000-0000-0000-0000-000000000000") is None
+
+
+async def test_an_order_that_cannot_be_read_is_a_dead_letter_and_stops_nothing(memory: Memory) -> None:
+    await memory.take(event(memory.tenant, 1))
+    good = Erasure.of(Scope(tenant=memory.tenant), AFTER_US)
+    records = [
+        Record("memory.erasures", 0, 0, ACCEPTED_MS, b"x", b"{}"),
+        Record("memory.erasures", 0, 1, ACCEPTED_MS, memory.tenant.encode(), good.encode()),
+    ]
+    done = await memory.eraser.handle(records)
+    assert [one.error.code for one in done.rejected] == ["malformed_erasure"]
+    assert memory.dump().nodes_of("Event") == []
+
+
+def test_a_record_of_the_log_is_placed_by_its_session_and_named_by_its_event() -> None:
+    record = Record("agent.events", 0, 5, ACCEPTED_MS, None, orjson.dumps(event("t", 1)))
+    (out,) = take_in([record], load_settings()).outgoing
+    assert out.key == event_key("t", "s1", derive_id("t", None, "e1"))
+    assert out.placed_by == session_key("t", "s1")
+
+
+def test_the_stage_reads_orders_and_gives_out_what_must_be_consolidated_again() -> None:
+    assert (Stage.ERASE.source, Stage.ERASE.output) == (Topic.MEMORY_ERASURES, Topic.MEMORY_INGESTED)
