@@ -41,16 +41,23 @@ class Forgetting:
         standing = await eraser.open(erasure)
         if standing.receipt:
             return Forgotten(standing.removed, receipt=standing.receipt)
+        tenant = erasure.scope.tenant
+        extractions = self._graph.extractions(tenant)
+        if erasure.scope.kind is ScopeKind.TENANT:
+            await extractions.forget()
         uncut: dict[str, tuple[str, ...]] = {}
         async for session in eraser.sessions(erasure, standing):
             async for doomed in eraser.doomed(erasure, session):
                 await before(doomed)
-                vectors = await self._drop_vectors(erasure.scope.tenant, doomed.ids)
+                if erasure.scope.kind is not ScopeKind.TENANT:
+                    await extractions.forget(doomed.ids)
+                vectors = await self._drop_vectors(tenant, doomed.ids)
                 await eraser.remove(doomed, erasure, vectors=vectors)
             left = [ident async for ids in eraser.uncut(session) for ident in ids]
             if left:
                 uncut[session] = tuple(left)
             await eraser.rebuild(session)
+        await eraser.sweep_history()
         if erasure.scope.kind is ScopeKind.TENANT:
             await eraser.sweep()
         return Forgotten((await eraser.standing(erasure)).removed, uncut)

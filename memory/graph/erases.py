@@ -65,10 +65,20 @@ UNWIND $uids AS uid
 MATCH (n:Event {uid: uid})-[r]-()
 RETURN count(DISTINCT r)"""
 
-    ENTITIES_OF = """
+    NAMES_OF = """
 UNWIND $uids AS uid
-MATCH (n:Event {uid: uid})-[:MENTIONS|SPOKEN_BY]->(e:Entity)
-RETURN collect(DISTINCT e.uid)"""
+MATCH (n:Event {uid: uid})-[r:MENTIONS|SPOKEN_BY]->(e:Entity)
+RETURN collect(DISTINCT [coalesce(r.form, e.key), e.key])"""
+
+    NAMES_ASIDE_OF = """
+UNWIND $uids AS uid
+MATCH (n:Event {uid: uid})-[:MAYBE]->(m:Name)
+RETURN collect(DISTINCT m.form)"""
+
+    SLOTS_OF = """
+UNWIND $uids AS uid
+MATCH (n:Event {uid: uid})-[:STATES]->(s:Slot)
+RETURN collect(DISTINCT s.uid)"""
 
     EPISODES_OF = """
 UNWIND $uids AS uid
@@ -108,20 +118,33 @@ UNWIND $uids AS uid
 MATCH (n:Event {uid: uid})
 REMOVE n.c_episodes"""
 
-    ENTITIES_LEFT = """
+    # ---- what is remembered of names --------------------------------------------------------------------------------
+    NAMES_AMONG = """
 UNWIND $uids AS uid
-MATCH (e:Entity {uid: uid})
-SET e.rev = coalesce(e.rev, 0) + 1
-WITH e
-OPTIONAL MATCH (e)<-[r:MENTIONS|SPOKEN_BY]-(n:Event)
-WITH e, count(r) AS events, min(n.occurred_us) AS first_us, max(n.occurred_us) AS last_us,
-  collect(DISTINCT r.surface) AS surfaces
-RETURN collect([e.uid, e.name, e.aliases, events, first_us, last_us, surfaces])"""
+MATCH (n:Name {uid: uid})
+RETURN collect(n.form)"""
 
-    ENTITIES_DROP = """
+    ENTITIES_AMONG = """
 UNWIND $uids AS uid
 MATCH (e:Entity {uid: uid})
-DETACH DELETE e"""
+RETURN collect(e.key)"""
+
+    CHANGES_PAGE_END = (
+        "MATCH (c:EntityChange) WHERE c.uid > $low AND c.uid < $high WITH c.uid AS at LIMIT $limit RETURN max(at)"
+    )
+    CHANGES_PAGE = """
+MATCH (c:EntityChange) WHERE c.uid > $low AND c.uid <= $top
+RETURN collect([c.uid, c.form, c.before, c.after])"""
+
+    CHANGES_DROP = """
+UNWIND $uids AS uid
+MATCH (c:EntityChange {uid: uid})
+DETACH DELETE c"""
+
+    BLOCKS_DROP = """
+UNWIND $uids AS uid
+MATCH (b:Block {uid: uid})
+DETACH DELETE b"""
 
 
 class SweepEnd(Cypher):

@@ -11,10 +11,12 @@ from typing import Any
 
 from memory.erasure import Erasure, Removed, Scope, ScopeKind, marker_key
 from memory.events import EventNode, uid
+from memory.graph import forgotten_names
 from memory.graph.batches import chunks
 from memory.graph.chain import session_range
 from memory.graph.driver import Bolt, Transaction
 from memory.graph.erases import Erase, Sweep, SweepEnd
+from memory.graph.fact_writes import relearn_slot_in
 from memory.graph.mending import Mender
 from memory.graph.queries import Query
 from memory.graph.statements import Statement
@@ -142,7 +144,8 @@ class GraphEraser:
             beside = await transaction.collected(Erase.CAUSES_BESIDE, uids=there)
             if beside:
                 await transaction.collected(Statement.CAUSES_LOCK, uid=f"{self.tenant}|causes")
-            entities = sorted(await transaction.collected(Erase.ENTITIES_OF, uids=there))
+            names = await forgotten_names.of_events(transaction, self.tenant, there)
+            slots = sorted(await transaction.collected(Erase.SLOTS_OF, uids=there))
             episodes = sorted(await transaction.collected(Erase.EPISODES_OF, uids=there))
             edges = int(await transaction.value(Erase.EDGES_OF, uids=there) or 0)
             await transaction.run(Erase.EVENTS_DROP, uids=there)
@@ -151,7 +154,9 @@ class GraphEraser:
                 await transaction.run(Statement.AWAITED_REMOVE, uids=part)
             edges += await self._drop_episodes(transaction, episodes)
             await self._recount_causes(transaction, sorted(set(beside) - set(there)))
-            orphans = await self._recount_entities(transaction, entities)
+            for slot in slots:
+                await relearn_slot_in(transaction, self.tenant, slot[self._strip :])
+            orphans = await names.forget(transaction)
             removed = Removed(len(there), edges, orphans, len(episodes), vectors)
             if erasure is not None:
                 await transaction.run(Erase.ERASURE_ADD, uid=self._erasure_uid(erasure), **asdict(removed))
@@ -169,6 +174,10 @@ class GraphEraser:
     async def rebuild(self, session: str) -> None:
         """Close the chain over what is gone; a session without events goes."""
         await Mender(self._bolt, self.tenant).rebuild_session(session)
+
+    async def sweep_history(self) -> None:
+        """Remove from the history of names what speaks of names that no event has any more."""
+        await forgotten_names.sweep_history(self._bolt, self.tenant)
 
     async def sweep(self) -> None:
         """Remove what an erased tenant leaves that hangs on no event; nothing while the tenant has events."""
@@ -258,26 +267,6 @@ class GraphEraser:
             inferred = [out for out, origin in found if origin is not None and origin != Origin.PRODUCER]
             rows.append({"uid": key, "causes_out": sum(inferred), "causes_in": len(inferred) - sum(inferred)})
         await transaction.run(Statement.CAUSES_DEGREES, rows=rows)
-
-    async def _recount_entities(self, transaction: Transaction, uids: Sequence[str]) -> int:
-        """Let entities say what is left of them, spellings too; remove and count those that nothing mentions."""
-        if not uids:
-            return 0
-        updates, orphans = [], []
-        for key, name, aliases, events, first_us, last_us, surfaces in await transaction.collected(
-            Erase.ENTITIES_LEFT, uids=uids
-        ):
-            if not events:
-                orphans.append(key)
-                continue
-            left = [alias for alias in aliases if alias in surfaces] or sorted(surfaces)[:1]
-            entity = {"events": events, "first_us": first_us, "last_us": last_us, "aliases": left}
-            updates.append({"uid": key, "entity": entity | ({} if name in surfaces else {"name": left[0]})})
-        if updates:
-            await transaction.run(Statement.ENTITIES_UPDATE, rows=updates)
-        if orphans:
-            await transaction.run(Erase.ENTITIES_DROP, uids=orphans)
-        return len(orphans)
 
 
 def _standing(found: Sequence[Any]) -> Standing:

@@ -66,21 +66,26 @@ async def relearn_facts(bolt: Bolt, tenant: str, slots: Sequence[str]) -> list[S
     for name in sorted(set(slots)):
 
         async def work(transaction: Transaction, name: str = name) -> list[Supersession]:
-            subject, _, attribute = name.rpartition("|")
-            held = await _hold(transaction, tenant, {name: (subject, attribute)})
-            slot = held[name]
-            now = await _all(transaction, tenant, name)
-            if not now:
-                await transaction.run(FactStatement.SLOTS_DROP, uids=[uid(tenant, name)])
-                return []
-            uids = [uid(tenant, said.event) for said in now]
-            stored = await transaction.collected(FactStatement.SUPERSEDES_OF, uids=uids, kind=name)
-            found = await _link(transaction, tenant, slot, {(a, b) for a, b in stored}, superseding(now))
-            await _remember(transaction, tenant, {name: (len(now), now)})
-            return found
+            return await relearn_slot_in(transaction, tenant, name)
 
         changed += await bolt.transact(work, what="learning of facts again")
     return changed
+
+
+async def relearn_slot_in(transaction: Transaction, tenant: str, name: str) -> list[Supersession]:
+    """Decide about a whole slot again within a transaction; a slot without statements goes."""
+    subject, _, attribute = name.rpartition("|")
+    held = await _hold(transaction, tenant, {name: (subject, attribute)})
+    slot = held[name]
+    now = await _all(transaction, tenant, name)
+    if not now:
+        await transaction.run(FactStatement.SLOTS_DROP, uids=[uid(tenant, name)])
+        return []
+    uids = [uid(tenant, said.event) for said in now]
+    stored = await transaction.collected(FactStatement.SUPERSEDES_OF, uids=uids, kind=name)
+    found = await _link(transaction, tenant, slot, {(a, b) for a, b in stored}, superseding(now))
+    await _remember(transaction, tenant, {name: (len(now), now)})
+    return found
 
 
 async def _write(transaction: Transaction, tenant: str, facts: Sequence[Fact]) -> list[Supersession]:

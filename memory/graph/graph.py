@@ -8,7 +8,6 @@ from memory.graph.budgets import Budgets
 from memory.graph.clearing import Clearer
 from memory.graph.driver import Bolt
 from memory.graph.editing import EntityEditor
-from memory.graph.extractions import Extractions
 from memory.graph.erasing import GraphEraser
 from memory.graph.extractions import Extractions
 from memory.graph.mending import Mender

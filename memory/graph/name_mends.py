@@ -27,13 +27,14 @@ async def relearn_names(bolt: Bolt, tenant: str, places: Mapping[str, Collection
         part = forms[start : start + MAX_NEWS]
 
         async def work(transaction: Transaction, part: Sequence[str] = part) -> list[NameChange]:
-            return await _relearn(transaction, tenant, {form: places[form] for form in part})
+            return await relearn_in(transaction, tenant, {form: places[form] for form in part})
 
         changes += await bolt.transact(work, what="learning names again")
     return changes
 
 
-async def _relearn(transaction: Transaction, tenant: str, places: Mapping[str, Collection[str]]) -> list[NameChange]:
+async def relearn_in(transaction: Transaction, tenant: str, places: Mapping[str, Collection[str]]) -> list[NameChange]:
+    """Learn names again within a transaction."""
     serial = await hold_tenant(transaction, tenant)
     stored = await read_names(transaction, tenant, list(places), hold=True)
     here = {form: stored.get(form) or Name(Known(form), key=form) for form in places}

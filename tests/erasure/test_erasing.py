@@ -8,13 +8,16 @@ from typing import Any
 
 import orjson
 import pytest
+from neo4j import GraphDatabase
 
 from consolidators import open_handler
 from memory.check import check
 from memory.embedding import make_encoder
 from memory.erasure import Erasure, Receipt, Scope
+from memory.errors import StoreUnavailable
 from memory.events import derive_id
 from memory.graph import Graph
+from memory.graph.schema import Label
 from memory.receipts import is_genuine
 from memory.records import Handler, Outgoing, Record, event_key, session_key
 from memory.settings import Settings, load_settings
@@ -50,6 +53,22 @@ def event(tenant: str, number: int, *, session: str = "s1", agent: str = "planne
         "sequence": number,
         **({"parent": f"e{number - 1}"} if number % 3 == 1 else {}),
     }
+
+
+def a_letter(value: bytes, offset: int) -> Outgoing:
+    """A dead letter of `agent.events` as intake writes it."""
+    error = {
+        ErrorHeader.CODE: "malformed_event",
+        ErrorHeader.MESSAGE: "bad",
+        ErrorHeader.STAGE: "intake",
+        ErrorHeader.ATTEMPTS: "1",
+        ErrorHeader.FIRST_AT: "2026-01-01T00:00:00+00:00",
+        ErrorHeader.LAST_AT: "2026-01-01T00:00:00+00:00",
+        ErrorHeader.TOPIC: "agent.events",
+        ErrorHeader.PARTITION: "0",
+        ErrorHeader.OFFSET: str(offset),
+    }
+    return Outgoing(None, value, tuple((name.value, said.encode()) for name, said in error.items()))
 
 
 @dataclass
@@ -98,6 +117,22 @@ class Memory:
     def dump(self, tenant: str | None = None) -> Dump:
         return dump(self.settings, tenant or self.tenant, without=("arrival",))
 
+    def everything(self) -> str:
+        """All that both stores hold of the tenant, of every label and edge, but for the erasures' own nodes."""
+        auth = (self.settings.graph_user, self.settings.graph_password.get_secret_value())
+        bounds = {"low": f"{self.tenant}|", "high": f"{self.tenant}}}"}
+        told: list[str] = list(self.dump().vectors)
+        with (
+            GraphDatabase.driver(self.settings.graph_uri, auth=auth) as driver,
+            driver.session(database=self.settings.graph_database) as session,
+        ):
+            for label in set(Label) - {Label.ERASED, Label.ERASURE}:
+                query = f"MATCH (n:{label.value}) WHERE n.uid > $low AND n.uid < $high RETURN properties(n)"
+                told += [str(row[0]) for row in session.run(query, bounds)]
+            query = "MATCH (n:Event)-[r]->() WHERE n.uid > $low AND n.uid < $high RETURN properties(r)"
+            told += [str(row[0]) for row in session.run(query, bounds)]
+        return "\n".join(told)
+
     async def sound(self, tenant: str | None = None) -> bool:
         report = await check(self.graph, self.vectors, tenant or self.tenant)
         assert report.violations == []
@@ -143,16 +178,22 @@ async def test_a_session_is_forgotten_and_the_others_stay_as_they_were(deep: Mem
     await memory.take(*kept)
     before = memory.dump()
     gone = [
-        event(memory.tenant, 100 + n, session="gone", text=f"Zanzibar plan {n} by Quentin Quill") for n in range(25)
+        event(memory.tenant, 100 + n, session="gone", text=f"Zanzibar plan {n} by Quentin Quill") for n in range(23)
+    ]
+    gone += [
+        {**event(memory.tenant, 200, session="gone", text="Quill said: ask Quentin Quill"), "speaker": "Q. Quill"},
+        {**event(memory.tenant, 201, session="gone", text="quota of Quill's desk set to 17"), "kind": "state_change"},
     ]
     await memory.take(*gone)
+    assert "quill" in memory.everything()
     receipt = await memory.erase(session="gone")
     assert (receipt.events, receipt.vectors, receipt.log_records, receipt.verified) == (25, 25, 25, True)
     assert receipt.entities >= 1
     assert receipt.episodes >= 3
     after = memory.dump()
-    assert "Zanzibar" not in "".join(after.nodes + after.edges + after.vectors)
-    assert "quill" not in "".join(after.nodes + after.edges + after.vectors)
+    left = memory.everything().lower()
+    assert "zanzibar" not in left
+    assert "quill" not in left
     assert after == before
     assert await memory.sound()
     assert sorted(value is None for value in (await memory.logged()).values()) == [False] * 11 + [True] * 25
@@ -216,6 +257,28 @@ async def test_erasing_twice_gives_the_same_receipt_and_changes_nothing(memory: 
     assert memory.dump() == before
 
 
+async def test_an_erasure_that_breaks_off_goes_on_where_it_was_and_counts_once(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await memory.take(*[event(memory.tenant, n) for n in range(1, 23)])
+    monkeypatch.setattr("memory.graph.erasing.PAGE", 5)
+    honest, pages = memory.eraser._bury, []
+
+    async def broken(tenant: str, doomed: Any) -> None:
+        pages.append(doomed.ids)
+        if len(pages) == 3:
+            raise StoreUnavailable("the broker went away")
+        await honest(tenant, doomed)
+
+    monkeypatch.setattr(memory.eraser, "_bury", broken)
+    with pytest.raises(StoreUnavailable):
+        await memory.erase()
+    assert 0 < len(memory.dump().nodes_of("Event")) < 22
+    receipt = await memory.erase()
+    assert (receipt.events, receipt.vectors, receipt.log_records, receipt.verified) == (22, 22, 22, True)
+    assert memory.everything() == ""
+
+
 async def test_what_was_accepted_before_the_erasure_is_refused_whenever_it_comes(memory: Memory) -> None:
     late = [event(memory.tenant, n) for n in range(1, 5)]
     await memory.erase(session="s1")
@@ -268,26 +331,14 @@ async def test_a_replay_into_empty_stores_does_not_bring_it_back(memory: Memory)
 
 
 async def test_dead_letters_of_it_go_and_the_others_stay(memory: Memory) -> None:
-    def letter(value: bytes, offset: int) -> Outgoing:
-        error = {
-            ErrorHeader.CODE: "malformed_event",
-            ErrorHeader.MESSAGE: "bad",
-            ErrorHeader.STAGE: "intake",
-            ErrorHeader.ATTEMPTS: "1",
-            ErrorHeader.FIRST_AT: "2026-01-01T00:00:00+00:00",
-            ErrorHeader.LAST_AT: "2026-01-01T00:00:00+00:00",
-            ErrorHeader.TOPIC: "agent.events",
-            ErrorHeader.PARTITION: "0",
-            ErrorHeader.OFFSET: str(offset),
-        }
-        return Outgoing(None, value, tuple((name.value, said.encode()) for name, said in error.items()))
-
     bad = {**event(memory.tenant, 1), "occurred_at": "yesterday"}
     mine = json.dumps(bad).encode()
     theirs = json.dumps({**bad, "tenant": "somebody-else"}).encode()
     unreadable = b"{not json"
     name = Topic.AGENT_EVENTS.dead_letters_in(memory.settings)
-    await memory.publisher.publish_to(name, [(0, letter(mine, 1)), (0, letter(theirs, 2)), (0, letter(unreadable, 3))])
+    await memory.publisher.publish_to(
+        name, [(0, a_letter(mine, 1)), (0, a_letter(theirs, 2)), (0, a_letter(unreadable, 3))]
+    )
     receipt = await memory.erase(at_us=2**61)
     assert (receipt.letters + receipt.letters_left, receipt.letters_unreadable) == (1, 1)
     left = {one.record.value for one in await letters(memory.settings)}

@@ -20,7 +20,8 @@ from memory.graph.schema import Label
 from memory.graph.statements import Statement
 from memory.relations import EdgeType
 
-_ALL: list[Cypher] = [*CauseStatement,
+_ALL: list[Cypher] = [
+    *CauseStatement,
     *Statement,
     *EntityStatement,
     *FactStatement,
