@@ -22,7 +22,7 @@ from tests.streams.helpers import until
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(240)]
 
 MARKER = "Xylophone-4711"
-SMALL = {"log.segment.bytes": "16384", "log.segment.delete.delay.ms": "100", "log.cleaner.delete.retention.ms": "1000"}
+QUICK = {"log.roll.ms": "500", "log.segment.delete.delay.ms": "100"}
 
 
 def holds(root: Path, marker: str) -> set[str]:
@@ -38,7 +38,7 @@ def holds(root: Path, marker: str) -> set[str]:
 
 
 async def test_no_byte_is_left_on_the_brokers_disk(stack: Settings, tenant: str, tmp_path: Path) -> None:
-    with KafkaCluster(tmp_path / "kafka", properties=SMALL) as cluster:
+    with KafkaCluster(tmp_path / "kafka", properties=QUICK) as cluster:
         settings = stack.model_copy(
             update={
                 "kafka_bootstrap": cluster.bootstrap,
