@@ -67,7 +67,7 @@ def test_intake_takes_or_refuses_and_never_gives_to_another_tenant(
     assert len(handled.outgoing) + len(handled.rejected) == 1
     for out in handled.outgoing:
         event = decode_event(out.value)
-        assert out.key == f"{event.tenant}|{event.session}".encode()
+        assert out.placed_by == f"{event.tenant}|{event.session}".encode()
         if mode != "payload":
             assert event.tenant == "ours"
         assert event.model_dump_json(exclude_defaults=True).encode() == out.value

@@ -45,7 +45,8 @@ def test_a_valid_event_goes_on_under_its_session_with_its_id_and_the_time_of_its
     trace = ("traceparent", b"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
     source = record({**EVENT, "id": "e1", "source": "svc"}, headers=(trace, ("other", b"x"), (ID_HEADER, b"forged")))
     (out,) = accept([source]).outgoing
-    assert out.key == b"acme|s1"
+    assert out.key == f"acme|s1|{derive_id('acme', 'svc', 'e1')}".encode()
+    assert out.placed_by == b"acme|s1"
     assert out.headers == (
         (ID_HEADER, derive_id("acme", "svc", "e1").encode()),
         (INGESTED_HEADER, b"1700000000123000"),
@@ -134,7 +135,7 @@ def test_a_header_says_whose_a_record_is_and_a_payload_that_says_otherwise_is_re
         ],
         intake_tenant="header",
     )
-    assert [one.key for one in handled.outgoing] == [b"acme|s1", b"acme|s1"]
+    assert [one.placed_by for one in handled.outgoing] == [b"acme|s1", b"acme|s1"]
     assert [one.error.code for one in handled.rejected] == ["tenant_mismatch"] + ["tenant_unknown"] * 4
     assert "other" not in handled.rejected[0].error.message
 
@@ -151,7 +152,7 @@ def test_a_topic_says_whose_a_record_is_and_a_payload_that_says_otherwise_is_ref
         intake_tenant="topic:agent.events.{tenant}",
         topic_prefix="t.",
     )
-    assert [one.key for one in handled.outgoing] == [b"acme|s1"]
+    assert [one.placed_by for one in handled.outgoing] == [b"acme|s1"]
     codes = [one.error.code for one in handled.rejected]
     assert codes == ["tenant_mismatch", "tenant_unknown", "tenant_unknown", "tenant_mismatch"]
 

@@ -59,9 +59,10 @@ def test_an_event_that_comes_twice_is_prepared_once_and_another_with_its_id_is_r
 
 
 def test_what_is_no_event_is_rejected_and_the_others_go_on() -> None:
-    bad = Record("memory.events", 0, 4, 0, b"k", None)
+    bad = Record("memory.events", 0, 4, 0, b"k", b"[]")
+    tombstone = Record("memory.events", 0, 3, 0, b"k", None)  # of an event that was erased
     forged = record({key: EVENT[key] for key in EVENT if key != "id"}, 5, headers=((ID_HEADER, b"not an id"),))
-    prepared = prepare([bad, record(EVENT), forged])
+    prepared = prepare([tombstone, bad, record(EVENT), forged])
     assert len(prepared.nodes) == 1
     assert [one.record.offset for one in prepared.rejected] == [4, 5]
 
