@@ -29,6 +29,7 @@ from aiokafka.errors import (
     CommitFailedError,
     GroupAuthorizationFailedError,
     IllegalStateError,
+    KafkaConnectionError,
     KafkaError,
     TopicAuthorizationFailedError,
 )
@@ -147,6 +148,10 @@ class Delivery(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has
         try:
             async with asyncio.timeout(2 * REQUEST_TIMEOUT_S):
                 await consumer.start()
+                if not consumer._client.cluster.brokers():
+                    # A broker that is just starting may name none, itself included. aiokafka takes that for an answer,
+                    # and its coordination dies of it later, for good.
+                    raise KafkaConnectionError("the cluster names no broker")
         except (KafkaError, TimeoutError, OSError) as error:
             await _leave(consumer, self._settings.stop_timeout_s)
             raise kafka_away(self._settings, error) from error
