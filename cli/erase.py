@@ -6,7 +6,7 @@ import uuid
 from typing import Annotated
 
 import typer
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from cli.loop import run
 from cli.options import DataDir, JsonFlag, settings_for
@@ -49,7 +49,11 @@ def erase(
     """
     if sum(part is not None for part in (session, agent, event)) > 1:
         raise typer.BadParameter("name one of --session, --agent and --event, or none for the whole tenant")
-    scope = Scope(tenant=tenant, session=session, agent=agent, event=_stored_id(tenant, source, event))
+    try:
+        scope = Scope(tenant=tenant, session=session, agent=agent, event=_stored_id(tenant, source, event))
+    except ValidationError as error:
+        wrong = ", ".join(str(item["loc"][0]) for item in error.errors())
+        raise typer.BadParameter(f"not a name: {wrong} (1 to 256 characters, no control character, no |)") from error
     settings = settings_for(data_dir)
     if not yes:
         if not sys.stdin.isatty():

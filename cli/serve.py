@@ -1,11 +1,13 @@
 """`magma serve`: the query service."""
 
+from functools import partial
 from typing import Annotated
 
 import typer
 
 from cli.options import DataDir, settings_for
 from query_api.service import serve as serve_app
+from streams.erasures import ask
 
 
 def serve(
@@ -18,4 +20,9 @@ def serve(
     Example: magma serve --port 8080
     """
     settings = settings_for(data_dir)
-    serve_app(settings, host=host or settings.serve_host, port=settings.serve_port if port is None else port)
+    serve_app(
+        settings,
+        host=host or settings.serve_host,
+        port=settings.serve_port if port is None else port,
+        order=partial(ask, settings),
+    )
