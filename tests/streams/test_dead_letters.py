@@ -5,7 +5,7 @@ from datetime import timedelta
 import orjson
 
 from memory.records import Record
-from memory.settings import Settings
+from memory.settings import Settings, load_settings
 from streams.dlq import drop, letters, redrive
 from streams.identity import PLACE_HEADER
 from streams.intake import take_in
@@ -68,7 +68,7 @@ def test_redriving_twice_gives_an_event_without_an_id_the_same_id() -> None:
         Record("agent.events", 1, offset, 9, None, places[0].value, ((PLACE_HEADER, places[0].place.encode()),))
         for offset in (70, 71)
     ]
-    first, other, *redriven = (one.headers[0][1] for one in take_in([*places, *again]).outgoing)
+    first, other, *redriven = (one.headers[0][1] for one in take_in([*places, *again], load_settings()).outgoing)
     assert set(redriven) == {first}
     assert other != first
 
