@@ -43,23 +43,24 @@ class Forgetting:
             return Forgotten(standing.removed, receipt=standing.receipt)
         tenant = erasure.scope.tenant
         extractions = self._graph.extractions(tenant)
-        if erasure.scope.kind is ScopeKind.TENANT:
+        whole = erasure.scope.kind is ScopeKind.TENANT
+        if whole:
             await extractions.forget()
         uncut: dict[str, tuple[str, ...]] = {}
         async for session in eraser.sessions(erasure, standing):
             async for doomed in eraser.doomed(erasure, session):
                 await before(doomed)
-                if erasure.scope.kind is not ScopeKind.TENANT:
+                if not whole:
                     await extractions.forget(doomed.ids)
                 vectors = await self._drop_vectors(tenant, doomed.ids)
-                await eraser.remove(doomed, erasure, vectors=vectors)
+                await eraser.remove(doomed, erasure, vectors=vectors, learn=not whole)
             left = [ident async for ids in eraser.uncut(session) for ident in ids]
             if left:
                 uncut[session] = tuple(left)
             await eraser.rebuild(session)
+        if whole and not await eraser.sweep(erasure):
+            await eraser.relearn()
         await eraser.sweep_history()
-        if erasure.scope.kind is ScopeKind.TENANT:
-            await eraser.sweep()
         return Forgotten((await eraser.standing(erasure)).removed, uncut)
 
     async def nothing_left(self, erasure: Erasure) -> bool:

@@ -129,6 +129,10 @@ UNWIND $uids AS uid
 MATCH (e:Entity {uid: uid})
 RETURN collect(e.key)"""
 
+    NAMES_PAGE = """
+MATCH (n:Name) WHERE n.uid > $low AND n.uid <= $top
+RETURN collect([n.form, n.key])"""
+
     CHANGES_PAGE_END = (
         "MATCH (c:EntityChange) WHERE c.uid > $low AND c.uid < $high WITH c.uid AS at LIMIT $limit RETURN max(at)"
     )

@@ -128,10 +128,13 @@ class GraphEraser:
             if ids:
                 yield Doomed(session, ids)
 
-    async def remove(self, doomed: Doomed, erasure: Erasure | None = None, *, vectors: int = 0) -> Removed:
+    async def remove(
+        self, doomed: Doomed, erasure: Erasure | None = None, *, vectors: int = 0, learn: bool = True
+    ) -> Removed:
         """Take a page of events out with everything that hangs on them; `vectors`: how many went with them before.
 
-        What is removed is counted for the erasure, when one is given.
+        What is removed is counted for the erasure, when one is given. Without `learn` names and entities stay as they
+        are, to be settled once at the end (`relearn`, `sweep`): learning them again costs as much as what is left.
         """
         uids = sorted(uid(self.tenant, ident) for ident in doomed.ids)
 
@@ -144,7 +147,7 @@ class GraphEraser:
             beside = await transaction.collected(Erase.CAUSES_BESIDE, uids=there)
             if beside:
                 await transaction.collected(Statement.CAUSES_LOCK, uid=f"{self.tenant}|causes")
-            names = await forgotten_names.of_events(transaction, self.tenant, there)
+            names = await forgotten_names.of_events(transaction, self.tenant, there if learn else [])
             slots = sorted(await transaction.collected(Erase.SLOTS_OF, uids=there))
             episodes = sorted(await transaction.collected(Erase.EPISODES_OF, uids=there))
             edges = int(await transaction.value(Erase.EDGES_OF, uids=there) or 0)
@@ -179,13 +182,28 @@ class GraphEraser:
         """Remove from the history of names what speaks of names that no event has any more."""
         await forgotten_names.sweep_history(self._bolt, self.tenant)
 
-    async def sweep(self) -> None:
-        """Remove what an erased tenant leaves that hangs on no event; nothing while the tenant has events."""
+    async def relearn(self) -> None:
+        """Learn all names of the tenant again, from the events that are left."""
+        await forgotten_names.relearn_all(self._bolt, self.tenant)
+
+    async def sweep(self, erasure: Erasure) -> bool:
+        """Remove what an erased tenant leaves that hangs on no event; gives False and does nothing while it has one."""
         low, high = session_range(self.tenant)
 
-        async def work(transaction: Transaction) -> bool:
+        async def settle(transaction: Transaction) -> bool:
             if await transaction.value(Query.EVENTS_PAGE_END, low=low, high=high, limit=1) is not None:
                 return False
+            entities = int(await transaction.value(Query.ENTITIES_TOTAL, low=low, high=high) or 0)
+            if entities:
+                counted = Removed(entities=entities)
+                await transaction.run(Erase.ERASURE_ADD, uid=self._erasure_uid(erasure), **asdict(counted))
+                await transaction.run(Sweep.ENTITY, low=low, top=high)
+            return True
+
+        if not await self._bolt.transact(settle, what="sweep of an erased tenant"):
+            return False
+
+        async def work(transaction: Transaction) -> bool:
             more = False
             for end in SweepEnd:
                 top = await transaction.value(end, low=low, high=high, limit=_SWEEP_PAGE)
@@ -196,6 +214,7 @@ class GraphEraser:
 
         while await self._bolt.transact(work, what="sweep of an erased tenant"):
             pass
+        return True
 
     async def forgotten(self, nodes: Sequence[EventNode]) -> set[str]:
         """Give the ids of those events that an erasure covers: they must not be stored."""

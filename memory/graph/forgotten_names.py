@@ -9,7 +9,7 @@ from memory.graph.chain import session_range
 from memory.graph.driver import Bolt, Transaction
 from memory.graph.entity_moves import recount
 from memory.graph.entity_statements import EntityStatement
-from memory.graph.erases import Erase
+from memory.graph.erases import Erase, SweepEnd
 from memory.graph.name_mends import relearn_in
 from memory.graph.name_writes import hold_tenant
 from memory.identity import blocks_of
@@ -65,6 +65,26 @@ async def of_events(transaction: Transaction, tenant: str, uids: Sequence[str]) 
     if places:
         await hold_tenant(transaction, tenant)
     return Names(tenant, {form: frozenset(keys) for form, keys in places.items()})
+
+
+async def relearn_all(bolt: Bolt, tenant: str) -> None:
+    """Learn every name of a tenant again; walks over all of them, a page in a transaction."""
+    low, high = session_range(tenant)
+    while True:
+
+        async def work(transaction: Transaction, low: str = low) -> str | None:
+            top = await transaction.value(SweepEnd.NAME, low=low, high=high, limit=_PAGE)
+            if top is None:
+                return None
+            page = await transaction.collected(Erase.NAMES_PAGE, low=low, top=top)
+            await hold_tenant(transaction, tenant)
+            await Names(tenant, {form: frozenset({key} - {""}) for form, key in page}).forget(transaction)
+            return str(top)
+
+        top = await bolt.transact(work, what="learning of names after an erasure")
+        if top is None:
+            return
+        low = top
 
 
 async def sweep_history(bolt: Bolt, tenant: str) -> None:

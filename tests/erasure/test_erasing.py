@@ -378,3 +378,17 @@ def test_a_record_of_the_log_is_placed_by_its_session_and_named_by_its_event() -
 
 def test_the_stage_reads_orders_and_gives_out_what_must_be_consolidated_again() -> None:
     assert (Stage.ERASE.source, Stage.ERASE.output) == (Topic.MEMORY_ERASURES, Topic.MEMORY_INGESTED)
+
+
+async def test_what_a_tenant_says_after_its_erasure_keeps_its_names_and_nothing_older(deep: Memory) -> None:
+    memory = deep
+    await memory.take(*[event(memory.tenant, n, text=f"Quentin Quill met Alice in round {n}") for n in range(1, 9)])
+    later_ms = AFTER_US // 1_000 + 5
+    said = [event(memory.tenant, 100 + n, session="new", text=f"Alice has news {n}") for n in range(3)]
+    await memory.take(*said, accepted_ms=later_ms)
+    receipt = await memory.erase()
+    assert (receipt.events, receipt.vectors, receipt.verified) == (8, 8, True)
+    left = memory.everything().lower()
+    assert "quill" not in left
+    assert "alice" in left
+    assert await memory.sound()
