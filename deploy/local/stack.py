@@ -246,8 +246,7 @@ class LocalStack:
                         attempts[service] += 1
                         self._running[service] = self._launch(running.server, None)
                         waiting[pool.submit(self.answer, service)] = service
-            except BaseException:
-                # Lets the waiting threads end, which the pool waits for.
+            except BaseException:  # also Ctrl-C: the waiting threads must end, for the pool waits for them
                 self._stopping.set()
                 raise
 

@@ -126,7 +126,7 @@ class SharedExtractor:
             until_us = time.time_ns() // 1_000 + UNUSABLE_S * 1_000_000
             await of.release(claims, holder=holder, why=error.message[:500], until_us=until_us)
             raise
-        except BaseException:
+        except BaseException:  # also a cancellation: a claim that is not given back holds others up until it ends
             await of.release(claims, holder=holder)
             raise
         now_us = time.time_ns() // 1_000

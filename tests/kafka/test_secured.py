@@ -1,11 +1,12 @@
 """Kafka that asks who is there: SASL over TLS with client certificates, by a real broker."""
 
 import asyncio
+import gc
 import json
 import logging
 import time
 from base64 import urlsafe_b64encode
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,21 @@ pytestmark = [pytest.mark.kafka, pytest.mark.timeout(240)]
 PASSWORD = "pass-word-5x7q"
 KEY_PASSWORD = "key-word-8v2m"
 LOGIN = "org.apache.kafka.common.security"
+
+
+@pytest.fixture(autouse=True)
+async def connections_end_with_their_test() -> AsyncIterator[None]:
+    """End what a client has closed and TLS has not yet said goodbye on.
+
+    aiokafka does not wait for it. A transport that outlives its loop warns when it is collected, in any later test.
+    """
+    yield
+    loop = asyncio.get_running_loop()
+    for transport in [one for one in gc.get_objects() if isinstance(one, asyncio.Transport)]:
+        if getattr(transport, "_loop", None) is loop and transport.is_closing():
+            transport.abort()
+    await asyncio.sleep(0)  # the loop calls what has ended
+    await asyncio.sleep(0)
 
 
 @dataclass(frozen=True)

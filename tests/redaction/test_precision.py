@@ -17,7 +17,7 @@ ORDINARY = (
     "git@github.com:org/repo.git react@18.2.0 user@host @app.get('/x') image:tag@sha256:deadbeef",
     "max_tokens=512 tokens: 1234 next_page_token=abcdef key: inc-094 password: required",
     "The secret is out; Secret: nobody told me. The password is wrong. token budget is 1200",
-    "bearer of bad news; authorization: declined; api_key=os.environ['X'] password=${PW} PWD=/work/main",
+    "bearer of bad news; authorization: declined; api_key=os.environ['X'] password=${PW} PWD=/srv/app",
     "POST /v1/orders/20261130 200 12ms 1024 2048 4096 8192; range 100-200-3000; 1,234,567.89; ratio 12/345/678",
     "lat 52.520008 lon 13.404954; 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
     "ISBN 978-3-16-148410-0 EAN 4006381333931 IMEI 352099001761481 tracking 1Z999AA10123456784",
@@ -46,7 +46,7 @@ def test_ordinary_attributes_stay_as_they_are() -> None:
         "span": {"trace_id": "4bf92f3577b34da6a3ce929d0e0e4736", "start_unix_nano": 1732993268123456789},
         "page_token": "abc", "key": "orders/2026", "author": "ana", "tokens": "12", "hex": "0x7ffee4c0", "none": None,
         "retry": [1, 2, 4, 8], "version": "2.14.0", "secret_name": "export-bucket", "monkey": "see",
-        "pwd": "/work/main", "token": " the",
+        "pwd": "/srv/app", "token": " the",
     }  # fmt: skip
     assert taken(EVERYTHING, attributes=attributes)["attributes"] == attributes
 
