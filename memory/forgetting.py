@@ -74,24 +74,16 @@ class Forgetting:
 
     async def refuse(self, nodes: Sequence[EventNode]) -> set[str]:
         """Give the uids of events that were erased; what was written of them meanwhile is gone when this returns."""
-        refused: set[str] = set()
-        by_tenant: dict[str, list[EventNode]] = {}
+        refused = await self._graph.forgotten(nodes)
+        written: dict[tuple[str, str], list[str]] = {}
         for node in nodes:
-            by_tenant.setdefault(node.tenant, []).append(node)
-        for tenant, found in by_tenant.items():
+            if node.uid in refused:
+                written.setdefault((node.tenant, node.session), []).append(node.id)
+        for (tenant, session), ids in written.items():
+            await self._vectors.writer(tenant).delete(ids)
             eraser = self._graph.eraser(tenant)
-            ids = await eraser.forgotten(found)
-            if not ids:
-                continue
-            refused |= {node.uid for node in found if node.id in ids}
-            await self._vectors.writer(tenant).delete(sorted(ids))
-            sessions: dict[str, list[str]] = {}
-            for node in found:
-                if node.id in ids:
-                    sessions.setdefault(node.session, []).append(node.id)
-            for session, erased in sessions.items():
-                if (await eraser.remove(Doomed(session, tuple(erased)))).events:
-                    await eraser.rebuild(session)
+            if (await eraser.remove(Doomed(session, tuple(ids)))).events:
+                await eraser.rebuild(session)
         return refused
 
     async def _drop_vectors(self, tenant: str, ids: Sequence[str]) -> int:

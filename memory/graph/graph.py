@@ -1,14 +1,15 @@
 """The graph: one driver, its schema, and the handles through which everything is written and read."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Self
 
+from memory.events import EventNode
 from memory.graph.budgets import Budgets
 from memory.graph.clearing import Clearer
 from memory.graph.driver import Bolt
 from memory.graph.editing import EntityEditor
-from memory.graph.erasing import GraphEraser
+from memory.graph.erasing import GraphEraser, forgotten
 from memory.graph.extractions import Extractions
 from memory.graph.mending import Mender
 from memory.graph.model import Mark
@@ -86,6 +87,10 @@ class Graph:
     def eraser(self, tenant: str) -> GraphEraser:
         """Give the handle that forgets events of one tenant."""
         return GraphEraser(self._bolt, tenant)
+
+    async def forgotten(self, nodes: Sequence[EventNode]) -> set[str]:
+        """Give the uids of those events that an erasure covers; raises `StoreUnavailable`, `StoreRefused`."""
+        return await forgotten(self._bolt, nodes)
 
     async def tenants(self) -> list[str]:
         """Give the tenants that have events, sorted. For operators: proof and metrics, never for a request."""
