@@ -15,6 +15,7 @@ import orjson
 from pydantic import (
     AwareDatetime,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     StringConstraints,
@@ -44,6 +45,19 @@ MARK = re.compile(r"\[(secret|card|mail|phone)(?::[0-9a-f]{16})?\]")
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=256, pattern=r"^[^\x00-\x1f\x7f|]+$")]
 """A tenant, agent, session, source or id: 1 to 256 characters, no control character and no `|` (the key separator)."""
+
+_DATE_AND_TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d")
+
+
+def _not_a_number(value: object) -> object:
+    """Refuse a time that is a number, bare or in quotes: seconds and milliseconds look alike."""
+    if isinstance(value, datetime) or (isinstance(value, str) and _DATE_AND_TIME.match(value)):
+        return value
+    raise ValueError("write the time as ISO 8601 with an offset, such as 2026-05-08T10:00:00Z")
+
+
+WrittenTime = Annotated[AwareDatetime, BeforeValidator(_not_a_number)]
+"""A moment as somebody outside writes it (RFC 3339): with a date, a time and a UTC offset; nothing of it is guessed."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -90,7 +104,7 @@ class AgentEvent(BaseModel):
     kind: EventKind
     text: str
     speaker: Name | None = None
-    occurred_at: AwareDatetime
+    occurred_at: WrittenTime
     sequence: Annotated[int, Field(ge=0, lt=2**62)] | None = None
     parent: Name | None = None
     caused_by: Annotated[tuple[Name, ...], Field(max_length=MAX_REFS)] = ()

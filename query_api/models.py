@@ -5,10 +5,20 @@ Fields may be added; none is renamed or removed. Times are ISO 8601 with an offs
 
 from typing import Annotated, Self
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
+from pydantic import (
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    Strict,
+    StringConstraints,
+    field_validator,
+    model_validator,
+)
 
 from memory.dates import FAR_FUTURE_US, FAR_PAST_US, DateSpan, Precision
-from memory.events import EventKind, EventNode, Name, Trust, from_us
+from memory.events import EventKind, EventNode, Name, Trust, WrittenTime, from_us
 from memory.relations import CausalKind, EdgeType, Origin, Relation
 from query_api.anchors import ListName
 from query_api.blocks import show_span
@@ -23,6 +33,13 @@ MAX_TOP_K = 200
 DEFAULT_TOP_K = 50
 
 
+def _each_once(value: object) -> object:
+    """Refuse a list that names something twice, as the contract does."""
+    if isinstance(value, list) and any(one in value[:place] for place, one in enumerate(value)):
+        raise ValueError("names one of them twice")
+    return value
+
+
 class QueryRequest(BaseModel):
     """A question to the memory of one tenant. The tenant is never part of it.
 
@@ -33,16 +50,16 @@ class QueryRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    question: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_QUESTION_CHARS)]
+    question: Annotated[str, StringConstraints(min_length=1, max_length=MAX_QUESTION_CHARS)]
     session: Name | None = None
     agent: Name | None = None
-    as_of: AwareDatetime | None = None
-    budget_tokens: Annotated[int, Field(ge=MIN_BUDGET_TOKENS, le=MAX_BUDGET_TOKENS)] | None = None
-    top_k: Annotated[int, Field(ge=1, le=MAX_TOP_K)] | None = None
-    relations: frozenset[Relation] | None = None
+    as_of: WrittenTime | None = None
+    budget_tokens: Annotated[int, Strict(), Field(ge=MIN_BUDGET_TOKENS, le=MAX_BUDGET_TOKENS)] | None = None
+    top_k: Annotated[int, Strict(), Field(ge=1, le=MAX_TOP_K)] | None = None
+    relations: Annotated[frozenset[Relation], BeforeValidator(_each_once)] | None = None
     policy: str | None = None
-    fresh: bool = False
-    explain: bool = False
+    fresh: Annotated[bool, Strict()] = False
+    explain: Annotated[bool, Strict()] = False
 
     @field_validator("question")
     @classmethod
@@ -53,7 +70,10 @@ class QueryRequest(BaseModel):
             question.encode()
         except UnicodeEncodeError as error:
             raise ValueError("contains half of a surrogate pair") from error
-        return question
+        # Measured before the white space is taken off: the contract bounds what is sent.
+        if not (stripped := question.strip()):
+            raise ValueError("is empty")
+        return stripped
 
     @model_validator(mode="after")
     def _known_policy(self) -> Self:

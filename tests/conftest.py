@@ -4,13 +4,21 @@ A server whose address is in the environment (`MAGMA_GRAPH_URI`, `MAGMA_MILVUS_U
 instead of the local one: so the same tests run against Memgraph, Milvus and Kafka.
 """
 
+import os
 from collections.abc import Iterator
 from uuid import uuid4
 
 import pytest
+from hypothesis import settings as hypothesis_settings
 
 from deploy.local import LocalStack, StackPlan
 from memory.settings import Settings, load_settings
+
+# A gate tells about the change: everybody tries the same examples. HYPOTHESIS_PROFILE=search looks for new ones.
+# No time an example may take: many ask servers, and machines differ.
+hypothesis_settings.register_profile("gate", derandomize=True, database=None, deadline=None)
+hypothesis_settings.register_profile("search", derandomize=False, deadline=None, print_blob=True)
+hypothesis_settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "gate"))
 
 
 @pytest.fixture(scope="session")

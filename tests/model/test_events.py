@@ -32,6 +32,8 @@ def event(**given: Any) -> bytes:
         ({"session": None}, "session"),
         ({"tenant": "a|b"}, "tenant"),
         ({"occurred_at": "2026-03-03T10:00:00"}, "occurred_at"),
+        ({"occurred_at": 1_772_531_200}, "occurred_at"),
+        ({"occurred_at": "1772531200000"}, "occurred_at"),
         # legal with their own offset, and in no calendar in UTC: shown to anyone they would stop who shows them
         ({"occurred_at": "9999-12-31T23:59:59-12:00"}, "occurred_at"),
         ({"occurred_at": "0001-01-01T00:00:00+14:00"}, "occurred_at"),

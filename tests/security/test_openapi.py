@@ -31,6 +31,10 @@ LEFT_OUT = "/v1/answer"
 def operations(service: Served) -> list[schemathesis.APIOperation]:
     with service.client() as client:
         document = client.get("/openapi.json").json()
+    # Every call below carries the key, so a case whose only fault is that it carries none would be no fault when sent.
+    for item in document["paths"].values():
+        for operation in item.values():
+            operation.pop("security", None)
     found = [result.ok() for result in schemathesis.openapi.from_dict(document).get_all_operations()]
     return [operation for operation in found if operation.path != LEFT_OUT]
 
