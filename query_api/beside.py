@@ -12,7 +12,7 @@ from query_api.ranking.pool import REACH
 from query_api.traversal import Hop
 
 #: Hits whose neighbours in time are fetched, and how they are chosen: shares of words and of meaning.
-STRONG = 30
+STRONG = 15
 _WORDS = 0.75
 _MEANING = 0.25
 _SPREADS = 3.0
