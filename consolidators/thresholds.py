@@ -37,6 +37,7 @@ MEASURED: dict[tuple[str, int], Calibration] = {
     ("wordllama-l2-supercat", 256): Calibration(0.6455, 3_733, _CORPUS),
     ("wordllama-l2-supercat", 128): Calibration(0.6821, 3_733, _CORPUS),
     ("wordllama-l2-supercat", 64): Calibration(0.7225, 3_733, _CORPUS),
+    ("bge-small-en-v1.5-int8", 384): Calibration(0.8872, 3_733, _CORPUS),
 }
 
 
