@@ -25,7 +25,10 @@ _RETRY_MESSAGES = (
     "unique constraint violation",  # Memgraph: the other writer's node is there now, MERGE will match it
     "access to the storage",  # Memgraph: DDL or a snapshot holds the storage
 )
-_RETRY_CODES = ("Neo.ClientError.Schema.ConstraintValidationFailed",)
+#: A ClientError of these means that the transaction is gone, not that its values are wrong: it is run again whole.
+_RETRY_CODES = ("Neo.ClientError.Schema.ConstraintValidationFailed", "Neo.ClientError.Transaction.TransactionNotFound")
+#: What the local server says of a fault of its own that it keeps to itself: nothing about the values.
+_UNTOLD = "the request failed. check the server log"
 _TIMEOUT_MESSAGES = ("transaction timeout", "transaction has timed out")
 _TIMEOUT_CODES = ("TransactionTimedOut",)
 _REFUSED_CODES = (".Security.", ".Database.", "SyntaxError", "ParameterMissing", "ProcedureNotFound")
@@ -68,4 +71,4 @@ def _of_server(error: Neo4jError) -> Verdict:
         return Verdict.RETRY if error.is_retryable() else Verdict.UNAVAILABLE
     if any(part in code for part in _REFUSED_CODES) or any(part in message for part in _REFUSED_MESSAGES):
         return Verdict.REFUSED
-    return Verdict.POISON
+    return Verdict.RETRY if _UNTOLD in message else Verdict.POISON

@@ -174,7 +174,7 @@ class Bolt:
             return [list(record) async for record in result]
 
     def _error(self, error: BaseException, verdict: Verdict, what: str) -> MagmaError:
-        said = error.message if isinstance(error, Neo4jError) else str(error)
+        said = f"{error.message} ({error.code})" if isinstance(error, Neo4jError) else str(error)
         said = (said or type(error).__name__)[:_MESSAGE_CHARS]
         where = f"graph {what} at {self._address}"
         if verdict is Verdict.RETRY:

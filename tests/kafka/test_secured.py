@@ -32,7 +32,13 @@ from tests.kafka.cluster import KafkaCluster
 from tests.security.authority import Authority
 from tests.streams.helpers import read, until
 
-pytestmark = [pytest.mark.kafka, pytest.mark.timeout(240)]
+pytestmark = [
+    pytest.mark.kafka,
+    pytest.mark.timeout(240),
+    # asyncio's TLS ends a connection after its client closed it, and complains of it whenever it is collected
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
+]
 
 PASSWORD = "pass-word-5x7q"
 KEY_PASSWORD = "key-word-8v2m"
@@ -52,6 +58,7 @@ async def connections_end_with_their_test() -> AsyncIterator[None]:
             transport.abort()
     await asyncio.sleep(0)  # the loop calls what has ended
     await asyncio.sleep(0)
+    gc.collect()  # what it complains of is told here, not in a later test
 
 
 @dataclass(frozen=True)
