@@ -25,7 +25,7 @@ _RETRY_MESSAGES = (
     "unique constraint violation",  # Memgraph: the other writer's node is there now, MERGE will match it
     "access to the storage",  # Memgraph: DDL or a snapshot holds the storage
 )
-#: A ClientError of these means that the transaction is gone, not that its values are wrong: it is run again whole.
+#: ClientErrors that blame no value: a concurrent writer was first, or the server has let the transaction go.
 _RETRY_CODES = ("Neo.ClientError.Schema.ConstraintValidationFailed", "Neo.ClientError.Transaction.TransactionNotFound")
 #: What the local server says of a fault of its own that it keeps to itself: nothing about the values.
 _UNTOLD = "the request failed. check the server log"
