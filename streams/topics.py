@@ -2,7 +2,7 @@
 
 | topic | key | value |
 | --- | --- | --- |
-| `agent.events` | any | `memory.events.AgentEvent`, JSON |
+| `agent.events` | any | `memory.events.AgentEvent`, JSON; or CloudEvents 1.0 (`streams.dialects.cloudevents`) |
 | `memory.events` | tenant + session + id | the same, validated, stored id in the header `magma-id`; no value: erased |
 | `memory.ingested` | tenant + session | `memory.records.Ingested` |
 | `memory.changes` | tenant + session | `memory.records.Changed` |
