@@ -10,27 +10,23 @@ seconds, the model's calls, and whether both runs gave equal edges.
 import argparse
 import asyncio
 import hashlib
-import os
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from pathlib import Path
 
-import aiohttp
 import orjson
 from neo4j import AsyncGraphDatabase
 
+from bench.children import all_alive, children, cpu_seconds
 from bench.loopback_model import LoopbackModel, loopback_model
 from cli.readers import Format, read_events
 from cli.readers.items import encode_event
 from deploy.local import LocalStack
-from deploy.local.ports import free_port
-from deploy.local.process import Child, Command
-from memory.errors import StackProblem
+from deploy.local.process import Child
 from memory.events import AgentEvent
 from memory.graph import Graph, Mark
 from memory.records import Outgoing, Record, decode_ingested, session_key
@@ -43,7 +39,6 @@ from streams.topics import CONSOLIDATION, Topic
 
 DELAY_S = 0.3
 LIMIT_S = 3_600.0
-ROOT = str(Path(__file__).resolve().parents[1])
 #: Edge types whose keys must be equal in every run.
 COMPARED = ("NEXT", "CAUSES", "SIMILAR", "MENTIONS", "SPOKEN_BY", "PART_OF")
 _LOOK_EVERY_S = 0.5
@@ -97,55 +92,7 @@ async def make_durable(settings: Settings, events: Sequence[AgentEvent]) -> list
     return announced
 
 
-@asynccontextmanager
-async def workers(settings: Settings, number: int, folder: Path) -> AsyncIterator[list[Child]]:
-    """Run workers of all consolidation stages, each ready with its partitions."""
-    shown = settings.model_dump(mode="json", exclude_unset=True, exclude={"data_dir"})
-    ports = [free_port() for _ in range(number)]
-    children: list[Child] = []
-    try:
-        for at, port in enumerate(ports):
-            given = {f"MAGMA_{name.upper()}": str(value) for name, value in shown.items() if value is not None}
-            given |= {
-                "MAGMA_DATA_DIR": str(settings.data_dir),
-                "MAGMA_GRAPH_PASSWORD": settings.graph_password.get_secret_value(),
-                "MAGMA_OPENAI_API_KEY": "none",
-                "MAGMA_WORKER_HTTP_PORT": str(port),
-            }
-            command = [sys.executable, "-m", "cli.main", "worker", *(stage.value for stage in CONSOLIDATION)]
-            environment = {**os.environ, **given, "PYTHONPATH": ROOT}
-            children.append(Child(Command(command, environment), folder / f"worker-{number}-{at}.log"))
-        await _ready(children, ports, settings.topic_partitions)
-        yield children
-    finally:
-        for child in children:
-            child.ask_to_stop()
-        deadline_s = time.monotonic() + 20
-        for child in children:
-            await asyncio.to_thread(child.wait_or_kill, deadline_s)
-
-
-async def _ready(children: Sequence[Child], ports: Sequence[int], partitions: int) -> None:
-    """Wait until every stage's partitions are shared out among all workers."""
-    share = partitions // len(children)
-    async with asyncio.timeout(300), aiohttp.ClientSession() as session:
-        while True:
-            for child in children:
-                if child.exit_status() is not None:
-                    raise StackProblem(f"a worker ended: {child.last_words()}")
-            shares: list[int] = []
-            for port in ports:
-                try:
-                    async with session.get(f"http://127.0.0.1:{port}/ready") as answer:
-                        shares += [len(stage["partitions"]) for stage in (await answer.json())["stages"]]
-                except (aiohttp.ClientError, OSError):
-                    break
-            if len(shares) == len(ports) * len(CONSOLIDATION) and set(shares) == {share}:
-                return
-            await asyncio.sleep(_LOOK_EVERY_S)
-
-
-async def consolidated(graph: Graph, announced: Sequence[Outgoing], children: Sequence[Child]) -> None:
+async def consolidated(graph: Graph, announced: Sequence[Outgoing], running: Sequence[Child]) -> None:
     """Wait until every announced event is marked by every stage."""
     left: dict[str, set[str]] = {}
     for outgoing in announced:
@@ -153,23 +100,12 @@ async def consolidated(graph: Graph, announced: Sequence[Outgoing], children: Se
         left.setdefault(value.tenant, set()).update(value.ids)
     async with asyncio.timeout(LIMIT_S):
         while left:
-            for child in children:
-                if child.exit_status() is not None:
-                    raise StackProblem(f"a worker ended: {child.last_words()}")
+            all_alive(running)
             for tenant in list(left):
                 left[tenant] = await graph.reader(tenant).unfinished(sorted(left[tenant]), tuple(Mark))
                 if not left[tenant]:
                     del left[tenant]
             await asyncio.sleep(_LOOK_EVERY_S)
-
-
-def cpu_seconds(children: Sequence[Child]) -> float:
-    """Give the processor time that processes have used, in user and kernel."""
-    ticks = 0
-    for child in children:
-        fields = Path(f"/proc/{child.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-        ticks += int(fields[11]) + int(fields[12])
-    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 async def edges_of(settings: Settings, tenants: Sequence[str]) -> tuple[dict[str, int], dict[str, str]]:
@@ -207,12 +143,12 @@ async def run_with(events: Sequence[AgentEvent], number: int, local: Settings, m
     async with (
         Graph.open(settings) as graph,
         Publisher.open(settings) as publisher,
-        workers(settings, number, settings.data_dir) as children,
+        children(settings, [CONSOLIDATION] * number, settings.data_dir) as running,
     ):
-        begun_s, begun_cpu_s = time.monotonic(), cpu_seconds(children)
+        begun_s, begun_cpu_s = time.monotonic(), cpu_seconds(running)
         await publisher.publish(Topic.MEMORY_INGESTED.name_in(settings), announced)
-        await consolidated(graph, announced, children)
-        seconds, cpu_s = time.monotonic() - begun_s, cpu_seconds(children) - begun_cpu_s
+        await consolidated(graph, announced, running)
+        seconds, cpu_s = time.monotonic() - begun_s, cpu_seconds(running) - begun_cpu_s
     edges, digests = await edges_of(settings, tenants)
     return Run(number, round(seconds, 2), round(cpu_s, 2), len(events), model.calls - calls, edges, digests)
 

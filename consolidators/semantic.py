@@ -57,7 +57,7 @@ class Semantic:
         near: dict[str, list[Hit]] = {}
         for start in range(0, len(ids), _VECTORS_A_SEARCH):
             part = ids[start : start + _VECTORS_A_SEARCH]
-            found = await vectors.nearest_many([of[ident] for ident in part], NEAR + 1, fresh=True)
+            found = await vectors.nearest_many([of[ident] for ident in part], NEAR + 1, bare=True, fresh=True)
             for ident, hits in zip(part, found, strict=True):
                 near[ident] = [hit for hit in hits if hit.id != ident and hit.score > self._theta][:NEAR]
         return near
@@ -67,12 +67,7 @@ class Semantic:
         if not pairs:
             return []
         ends = sorted({end for pair in pairs for end in pair})
-        around = await reader.neighbours(ends, hub_limit=0)
-        stored = {
-            (min(edge.source, edge.target), max(edge.source, edge.target))
-            for edge in around.edges
-            if edge.edge is EdgeType.SIMILAR
-        }
+        stored = await reader.similar(ends)
         degree = Counter(end for pair in stored for end in pair)
         kept: list[SimilarEdge] = []
         for (low, high), cosine in sorted(pairs.items(), key=lambda item: (-item[1], item[0])):

@@ -57,6 +57,11 @@ MATCH (e)<-[r:MENTIONS|SPOKEN_BY]-(m:Event)
 RETURN 'members' AS part,
   collect([e.uid, m.uid, type(r), r.confidence, r.origin, coalesce(r.rule, r.model)]) AS found"""
 
+    SIMILAR_TO = """
+UNWIND $uids AS uid
+MATCH (n:Event {uid: uid})-[:SIMILAR]-(m:Event)
+RETURN collect([n.uid, m.uid])"""
+
     WINDOW = _window(MAX_WINDOW)
     WINDOW_SHORT = _window(SHORT_WINDOW)
 

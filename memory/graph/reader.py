@@ -68,6 +68,11 @@ class GraphReader:
         """Give the stored causes of events, with where each edge comes from."""
         return [causal_edge(row) for row in await self._unwound(CauseStatement.CAUSES_KNOWN, effects)]
 
+    async def similar(self, ids: Sequence[str]) -> set[tuple[str, str]]:
+        """Give the semantic edges of events, each once, the smaller id first."""
+        found = await self._unwound(Query.SIMILAR_TO, ids)
+        return {(min(pair), max(pair)) for pair in ((a[self._strip :], b[self._strip :]) for a, b in found)}
+
     async def window(self, ids: Sequence[str], before: int, after: int) -> dict[str, Window]:
         """Give the chain neighbours of each stored event, up to `before` and `after` steps (at most 16 each way)."""
         if max(before, after) > MAX_WINDOW or min(before, after) < 0:

@@ -60,13 +60,14 @@ class VectorReader:
         end_us: int | None = None,
         entities: Sequence[str] = (),
         with_vectors: bool = False,
+        bare: bool = False,
         fresh: bool = False,
     ) -> list[list[Hit]]:
         """Give the `k` nearest events of each vector, in one call."""
         if not len(vectors):
             return []
         where = Where(session, agent, start_us, end_us, tuple(entities))
-        return await self._search(list(vectors), Field.VECTOR, k, where, fresh, _fields(with_vectors, False))
+        return await self._search(list(vectors), Field.VECTOR, k, where, fresh, _fields(with_vectors, bare))
 
     async def keywords(
         self,
