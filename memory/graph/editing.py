@@ -14,7 +14,8 @@ from memory.graph.chain import session_range
 from memory.graph.driver import Bolt, Transaction
 from memory.graph.entity_statements import EntityStatement
 from memory.graph.model import NameChange
-from memory.graph.name_writes import Why, history_row, hold_tenant, read_names, settle
+from memory.graph.name_reads import read_names
+from memory.graph.name_writes import Why, history_row, hold_tenant, settle
 from memory.graph.naming import Name
 from memory.identity import HELD, pinned_to
 from memory.names import name_form

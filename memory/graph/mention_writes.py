@@ -14,7 +14,8 @@ from memory.graph.entity_statements import EntityStatement
 from memory.graph.entity_totals import Edge
 from memory.graph.marks import mark_in
 from memory.graph.model import Done
-from memory.graph.name_writes import learn_names, read_names
+from memory.graph.name_reads import read_names
+from memory.graph.name_writes import learn_names
 from memory.graph.naming import Name, learned, weight_of
 from memory.graph.rows import provenance_row
 from memory.relations import Mention

@@ -10,7 +10,8 @@ from memory.graph.driver import Bolt, Transaction
 from memory.graph.entity_moves import move
 from memory.graph.entity_statements import EntityStatement
 from memory.graph.model import NameChange
-from memory.graph.name_writes import MAX_NEWS, Why, hold_tenant, read_names, settle
+from memory.graph.name_reads import read_names
+from memory.graph.name_writes import MAX_NEWS, Why, hold_tenant, settle
 from memory.graph.naming import Name
 from memory.graph.queries import Query
 from memory.identity import Known, Standing

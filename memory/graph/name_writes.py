@@ -1,7 +1,7 @@
 """Learning spellings: what is new of them is decided under one lock a tenant, and mentions move to where they belong.
 
-The decision reads the spellings that can touch the new ones (they share a block), never all of them; it is a function
-of the set of spellings (`memory.identity`), so any order and any number of writers end in the same entities.
+The decision reads what it depends on (`memory.graph.name_reads`), never all spellings; it is a function of the set of
+spellings (`memory.identity`), so any order and any number of writers end in the same entities.
 """
 
 import asyncio
@@ -14,14 +14,13 @@ from memory.graph.driver import Bolt, Transaction
 from memory.graph.entity_moves import move
 from memory.graph.entity_statements import EntityStatement
 from memory.graph.model import NameChange
-from memory.graph.naming import Name, learned, name_of
-from memory.identity import Known, Pool, Resolution, blocks_of, pinned_to, resolve
+from memory.graph.name_reads import MANY, read_names, read_touched
+from memory.graph.naming import Name, learned
+from memory.identity import Known, Resolution, blocks_of, pinned_to, resolve
 from memory.relations import EntityType, Mention, Origin
 
 #: New spellings that are decided about in one transaction.
 MAX_NEWS = 400
-#: Spellings beyond which resolving them leaves the event loop.
-_MANY = 150
 #: Types whose words are no parts of a name: only their spacing may differ.
 _WHOLE = frozenset({EntityType.IDENTIFIER, EntityType.VERSION, EntityType.PATH, EntityType.SERVICE})
 
@@ -68,19 +67,6 @@ async def hold_tenant(transaction: Transaction, tenant: str) -> int:
     return int(await transaction.value(EntityStatement.NAMES_LOCK, uid=f"{tenant}|names"))
 
 
-async def read_names(
-    transaction: Transaction, tenant: str, forms: Sequence[str], *, hold: bool = False
-) -> dict[str, Name]:
-    """Give the stored names among `forms`; with `hold` no other writer changes them until the commit."""
-    statement = EntityStatement.NAMES_HOLD if hold else EntityStatement.NAMES_READ
-    found: dict[str, Name] = {}
-    for part in chunks([uid(tenant, form) for form in sorted(set(forms))]):
-        for row in await transaction.collected(statement, uids=part):
-            name = name_of(row)
-            found[name.form] = name
-    return found
-
-
 async def settle(
     transaction: Transaction,
     tenant: str,
@@ -96,12 +82,13 @@ async def settle(
     """
     if not news and not gone:
         return []
-    stored, blocks = await _touched(transaction, tenant, {**news, **(gone or {})})
+    touched = await read_touched(transaction, tenant, {**news, **(gone or {})}, gone=frozenset(gone or ()))
+    stored, blocks = touched.stored, touched.blocks
     names = {form: name for form, name in {**stored, **news}.items() if form not in (gone or {})}
     found = await _resolved([name.known for name in names.values()])
     now = {
-        form: replace(name, key=found[form].key, rule=found[form].rule, confidence=found[form].confidence)
-        for form, name in names.items()
+        form: replace(names[form], key=found[form].key, rule=found[form].rule, confidence=found[form].confidence)
+        for form in touched.changing
     }
     changed = [now[form] for form in sorted(now) if now[form] != stored.get(form)]
     for part in chunks(changed):
@@ -121,37 +108,8 @@ async def settle(
     return changes
 
 
-async def _touched(
-    transaction: Transaction, tenant: str, news: Mapping[str, Name]
-) -> tuple[dict[str, Name], dict[str, list[str]]]:
-    """Read what the new names touch, directly or through others: names as they are stored, and blocks by name."""
-    pool = Pool(name.known for name in news.values())
-    stored = await read_names(transaction, tenant, sorted(news))
-    loaded: dict[str, Name] = {}
-    blocks: dict[str, list[str]] = {}
-    members, frontier = set(news), sorted(news)
-    while frontier:
-        wanted = {block for form in frontier for block in _asked(pool[form])} - blocks.keys()
-        for part in chunks([uid(tenant, block) for block in sorted(wanted)]):
-            for block, forms in await transaction.collected(EntityStatement.BLOCKS_READ, uids=part):
-                blocks[block.partition("|")[2]] = list(forms)
-        fresh = {form for block in wanted for form in blocks.setdefault(block, [])} - loaded.keys() - news.keys()
-        for form, name in (await read_names(transaction, tenant, sorted(fresh))).items():
-            loaded[form] = name
-            pool.add(name.known)
-        near = {other for form in frontier for other in pool.touching(form)} - members
-        members |= near
-        frontier = sorted(near)
-    stored |= {form: name for form, name in loaded.items() if form in members}
-    return stored, blocks
-
-
-def _asked(known: Known) -> tuple[str, ...]:
-    return (*blocks_of(known.form), *(blocks_of(known.bound) if known.bound else ()))
-
-
 async def _resolved(names: Sequence[Known]) -> Mapping[str, Resolution]:
-    if len(names) > _MANY:
+    if len(names) > MANY:
         return await asyncio.to_thread(resolve, names)
     return resolve(names)
 

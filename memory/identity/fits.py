@@ -13,7 +13,7 @@ MIN_SIMILAR = 7
 MAX_INITIALS = 5
 #: Shortest first part of an address that is taken for a name: "petpantry.example", "junseo.park".
 MIN_LABEL = 4
-_LEGAL = frozenset(
+LEGAL = frozenset(
     {"ltd", "limited", "inc", "llc", "gmbh", "ag", "bv", "nv", "corp", "co", "plc", "sa", "srl", "oy", "ab"}
 )
 _DIRECTIONS = frozenset(
@@ -44,7 +44,7 @@ def fit(short: str, full: str) -> Fit | None:
             return Fit("alias-address", 0.8, 0, person=False)
         return None
     a, b = short.split(" "), full.split(" ")
-    if b[-1] in _LEGAL and b[:-1] == a:
+    if b[-1] in LEGAL and b[:-1] == a:
         return Fit("alias-legal-form", 0.85, 1, person=False)
     if len(a) == 1 and len(b) > 1:
         return _part(a[0], b)

@@ -9,8 +9,8 @@ and may set apart what it makes ambiguous (magma.md, section 2).
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from memory.identity.blocks import blocks_of, pinned_to
 from memory.identity.fits import Fit, fit
+from memory.identity.index import Spellings
 from memory.identity.model import MAY_BE_PERSON, NAMED_BY_LAST_WORD, Known, Resolution
 
 #: Beyond so many steps from a spelling to a fuller one nothing is joined any more.
@@ -18,37 +18,40 @@ _MAX_STEPS = 12
 
 
 class Pool(Mapping[str, Known]):
-    """Spellings, found by their blocks: looking for what one touches costs what its blocks hold, not what is known."""
+    """Spellings and what is known of them, found by what fits them."""
 
     def __init__(self, names: Iterable[Known] = ()) -> None:
         self._names: dict[str, Known] = {}
-        self._blocks: dict[str, set[str]] = {}
+        self._spellings = Spellings()
+        self._bound: dict[str, set[str]] = {}
         for known in names:
             self.add(known)
 
     def add(self, known: Known) -> None:
         """Add a spelling, or what is known of it now."""
         self._names[known.form] = known
-        for block in (*blocks_of(known.form), *((pinned_to(known.bound),) if known.bound else ())):
-            self._blocks.setdefault(block, set()).add(known.form)
+        self._spellings.add(known.form)
+        if known.bound:
+            self._bound.setdefault(known.bound, set()).add(known.form)
 
-    def near(self, form: str) -> list[str]:
-        """Give the other forms of the pool that share a block with this one, sorted."""
-        pinned = self._names[form].bound if form in self._names else ""
-        blocks = (*blocks_of(form), *(blocks_of(pinned) if pinned else ()))
-        return sorted({other for block in blocks for other in self._blocks.get(block, ())} - {form})
+    def fuller(self, form: str) -> list[str]:
+        """Give the other forms that this one fits; types do not count here: they may still change."""
+        return self._spellings.fuller(form)
+
+    def onward(self, form: str) -> set[str]:
+        """Give the forms that what is decided of this one depends on directly: fuller ones, and what it is bound to."""
+        found = set(self._spellings.fuller(form))
+        bound = self._names[form].bound if form in self._names else ""
+        return found | {bound} if bound in self._names else found
+
+    def back(self, form: str) -> set[str]:
+        """Give the forms of which something depends directly on this one: shorter ones, and those bound to it."""
+        bound = {other for other in self._bound.get(form, ()) if self._names[other].bound == form}
+        return {*self._spellings.shorter(form), *bound}
 
     def touching(self, form: str) -> list[str]:
-        """Give the forms that what is decided of this one can depend on, or that can depend on it.
-
-        Types do not count here: they may still change.
-        """
-        pinned = self._names[form].bound if form in self._names else ""
-        return [
-            other
-            for other in self.near(form)
-            if fit(form, other) or fit(other, form) or other == pinned or self._names[other].bound == form
-        ]
+        """Give the forms that what is decided of this one can depend on, or that can depend on it, sorted."""
+        return sorted(self.onward(form) | self.back(form))
 
     def __getitem__(self, form: str) -> Known:
         return self._names[form]
@@ -82,7 +85,7 @@ class _Resolver:
     def _fuller_of(self, short: Known) -> list[tuple[Fit, str]]:
         found = [
             (how, full.form)
-            for full in (self.names[form] for form in self.names.near(short.form))
+            for full in (self.names[form] for form in self.names.fuller(short.form))
             if full.sure and (how := fit(short.form, full.form)) is not None and _allowed(how, short, full)
         ]
         tier = min((how.tier for how, _ in found), default=0)
@@ -123,7 +126,7 @@ class _Resolver:
         speakers: dict[str, list[tuple[Fit, str]]] = {}
         called: dict[str, set[str]] = {}
         for speaker in (known for known in self.names.values() if known.anchored):
-            for form in (other for other in self.names.near(speaker.form) if other in ends):
+            for form in (other for other in self.names.fuller(speaker.form) if other in ends):
                 known = ends[form]
                 how = fit(speaker.form, form)
                 if how is not None and (how.tier == 0 or how.first) and _allowed(how, speaker, known):
