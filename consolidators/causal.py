@@ -42,8 +42,7 @@ class Causal:
     async def consolidate(self, work: Work) -> Outcome:
         """See `Consolidator.consolidate`."""
         reader, writer = self._graph.reader(work.tenant), self._graph.writer()
-        pending = await reader.unfinished(work.ids, (self.mark,))
-        events = await reader.events([ident for ident in work.ids if ident in pending])
+        events = await reader.unmarked(work.ids, self.mark)
         chains = await _around(reader, list(events))
         nodes = {event.id: event for part in chains.values() for event in part} | events
         readings = await self._read_by_rules(work.tenant, readable(events), chains)

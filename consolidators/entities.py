@@ -36,8 +36,7 @@ class Entities:
     async def consolidate(self, work: Work) -> Outcome:
         """See `Consolidator.consolidate`."""
         reader, writer = self._graph.reader(work.tenant), self._graph.writer()
-        pending = await reader.unfinished(work.ids, (self.mark,))
-        events = await reader.events([ident for ident in work.ids if ident in pending])
+        events = await reader.unmarked(work.ids, self.mark)
         found, poisoned = await self._extract(
             work, {ident: event for ident, event in events.items() if not event.derived_from}
         )

@@ -44,20 +44,21 @@ async def move(transaction: Transaction, tenant: str, before: Name, after: Name)
     """Move a spelling's mentions from `before.key` to `after.key` ("": to the name itself); gives how many."""
     moved = 0
     arrived: list[Edge] = []
+    held: dict[str, Totals] = {}
     for kind in (_MENTIONS, _SPOKEN) if before.key else (_MAYBE,):
         source = uid(tenant, before.key or before.form)
         found = await transaction.collected(kind.read, uid=source, form=before.form)
         if not found:
             continue
         if not arrived and after.key:
-            await hold_entities(transaction, tenant, {after.key: (found[0][1]["surface"], found[0][1]["type"])})
+            held = await hold_entities(transaction, tenant, {after.key: (found[0][1]["surface"], found[0][1]["type"])})
         merge = (_MENTIONS.merge if kind is _MAYBE else kind.merge) if after.key else _MAYBE.merge
         await _create(transaction, merge, uid(tenant, after.key or after.form), found, after)
         await transaction.run(kind.remove, uid=source, form=before.form)
         moved += len(found)
         arrived += [_edge(after.form, properties, at) for _, properties, at, *_ in found]
     if moved and after.key:
-        await add_edges(transaction, tenant, {after.key: arrived})
+        await add_edges(transaction, tenant, held, {after.key: arrived})
     if moved and before.key:
         await recount(transaction, tenant, before.key)
     return moved
@@ -75,9 +76,10 @@ async def hold_entities(
     return {row[0][len(tenant) + 1 :]: Totals.of_row(row[1:]) for row in held}
 
 
-async def add_edges(transaction: Transaction, tenant: str, added: Mapping[str, Sequence[Edge]]) -> None:
-    """Count edges that were just created on entities that are held; an entity without any edge goes."""
-    held = await hold_entities(transaction, tenant, dict.fromkeys(added, ("", "")))
+async def add_edges(
+    transaction: Transaction, tenant: str, held: Mapping[str, Totals], added: Mapping[str, Sequence[Edge]]
+) -> None:
+    """Count edges that were just created on entities, `held` by this transaction; an entity without any edge goes."""
     rows = [held[key].with_edges(key, edges).row(uid(tenant, key)) for key, edges in sorted(added.items()) if edges]
     if rows:
         await transaction.run(EntityStatement.ENTITIES_UPDATE, rows=rows)

@@ -12,7 +12,7 @@ from memory.graph.entity_statements import EntityStatement
 from memory.graph.erases import Erase, SweepEnd
 from memory.graph.name_mends import relearn_in
 from memory.graph.name_writes import hold_tenant
-from memory.identity import blocks_of
+from memory.identity import blocks_of, former_blocks
 
 _PAGE = 500
 
@@ -40,7 +40,7 @@ class Names:
         """Take forms that are gone out of the blocks in which they could be found."""
         if not gone:
             return
-        blocks = sorted({block for form in gone for parts in (True, False) for block in blocks_of(form, parts=parts)})
+        blocks = sorted({block for form in gone for block in (*blocks_of(form), *former_blocks(form))})
         rows, empty = [], []
         for part in chunks([uid(self.tenant, block) for block in blocks]):
             for stored, forms in await transaction.collected(EntityStatement.BLOCKS_READ, uids=part):

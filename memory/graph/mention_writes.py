@@ -73,7 +73,7 @@ async def _mention(
     if not mentions:
         return []
     placed = [replace(mention, key=names[mention.key].key, form=mention.key) for mention in mentions]
-    await hold_entities(
+    held = await hold_entities(
         transaction,
         tenant,
         {mention.key: (mention.surface, mention.entity_type) for mention in reversed(placed) if mention.key},
@@ -93,7 +93,7 @@ async def _mention(
                 edge = Edge(mention.form, mention.surface, mention.entity_type, weight_of(mention), occurred_us, event)
                 added[mention.key].append(edge)
                 written.append(i)
-    await add_edges(transaction, tenant, added)
+    await add_edges(transaction, tenant, held, added)
     return [_given(placed[i], names[placed[i].form]) for i in sorted(set(written))]
 
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from memory.events import uid
 from memory.graph.batches import chunks
-from memory.graph.driver import Transaction
+from memory.graph.driver import Bolt, Transaction
 from memory.graph.entity_statements import EntityStatement
 from memory.graph.naming import Name, name_of
 from memory.identity import Known, Pool, Spellings, Towards, Wanted, blocks_of, pinned_to, surroundings
@@ -43,6 +43,15 @@ async def read_names(
         for row in await transaction.collected(statement, uids=part):
             name = name_of(row)
             found[name.form] = name
+    return found
+
+
+async def glance_at_names(bolt: Bolt, tenant: str, forms: Sequence[str]) -> dict[str, Name]:
+    """Give the stored names among `forms` as they are at this moment, in one round trip for a thousand of them."""
+    found: dict[str, Name] = {}
+    for part in chunks([uid(tenant, form) for form in forms]):
+        [[rows]] = await bolt.ask(EntityStatement.NAMES_READ, uids=part)
+        found |= {name.form: name for name in map(name_of, rows)}
     return found
 
 

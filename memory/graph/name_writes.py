@@ -14,7 +14,7 @@ from memory.graph.driver import Bolt, Transaction
 from memory.graph.entity_moves import move
 from memory.graph.entity_statements import EntityStatement
 from memory.graph.model import NameChange
-from memory.graph.name_reads import MANY, read_names, read_touched
+from memory.graph.name_reads import MANY, glance_at_names, read_names, read_touched
 from memory.graph.naming import Name, learned
 from memory.identity import Known, Resolution, blocks_of, pinned_to, resolve
 from memory.relations import EntityType, Mention, Origin
@@ -41,12 +41,7 @@ async def learn_names(bolt: Bolt, tenant: str, mentions: Sequence[Mention]) -> l
     by_form: dict[str, list[Mention]] = {}
     for mention in mentions:
         by_form.setdefault(mention.key, []).append(mention)
-
-    async def look(transaction: Transaction) -> dict[str, Name]:
-        return await read_names(transaction, tenant, sorted(by_form))
-
-    stored = await bolt.transact(look, what="read of names") if by_form else {}
-    news = sorted(learned(stored, mentions))
+    news = sorted(learned(await glance_at_names(bolt, tenant, sorted(by_form)), mentions))
     changes: list[NameChange] = []
     for start in range(0, len(news), MAX_NEWS):
         part = [mention for form in news[start : start + MAX_NEWS] for mention in by_form[form]]

@@ -50,6 +50,11 @@ class GraphReader:
         rows = await self._unwound(Query.EVENTS_BY_UID, ids)
         return {row["id"]: event_node(row) for row in rows}
 
+    async def unmarked(self, ids: Sequence[str], stage: Mark) -> dict[str, EventNode]:
+        """Give the stored events among `ids` that a stage has not finished, by id."""
+        rows = await self._unwound(Query.EVENTS_BY_UID, ids)
+        return {row["id"]: event_node(row) for row in rows if not row.get(stage.property_name)}
+
     async def event_ids_among(self, ids: Sequence[str]) -> set[str]:
         """Give those of `ids` whose event is stored."""
         return {found[self._strip :] for found in await self._unwound(Query.EVENTS_PRESENT, ids)}

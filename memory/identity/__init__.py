@@ -1,6 +1,6 @@
 """Which spellings are one entity: pure, a function of the set of spellings and of nothing else."""
 
-from memory.identity.blocks import blocks_of, pinned_to
+from memory.identity.blocks import blocks_of, former_blocks, pinned_to
 from memory.identity.fits import Fit, fit
 from memory.identity.index import Spellings
 from memory.identity.model import HELD, Known, Resolution, Standing
@@ -19,6 +19,7 @@ __all__ = [
     "Wanted",
     "blocks_of",
     "fit",
+    "former_blocks",
     "pinned_to",
     "resolve",
     "surroundings",

@@ -7,7 +7,9 @@ from memory.identity.nicknames import FULL_OF
 def blocks_of(form: str, *, parts: bool = True) -> tuple[str, ...]:
     """Give the names of a form's blocks, sorted: one for its letters, and with `parts` those of a name of words."""
     words = form.split(" ")
-    found = {f"c:{letters(form)}", f"c:{words[0].partition('.')[0]}", pinned_to(form)}
+    found = {f"c:{letters(form)}", pinned_to(form)}
+    if len(words) == 1 and "." in form:
+        found.add(f"c:{form.partition('.')[0]}")  # an address fits a name that is spelled as its first part
     if parts:
         found |= {f"w:{word}" for word in (words[0], words[-1], *FULL_OF.get(words[0], ()))}
         if len(words[0]) >= MIN_PREFIX:
@@ -16,6 +18,14 @@ def blocks_of(form: str, *, parts: bool = True) -> tuple[str, ...]:
         if 2 <= len(initials) <= MAX_INITIALS:
             found.add(f"i:{initials}")
     return tuple(sorted(found))
+
+
+def former_blocks(form: str) -> tuple[str, ...]:
+    """Give blocks that hold a form in stores of older versions and are not looked at any more: an erasure empties them.
+
+    All names that begin with one word once shared one, which grew with every numbered name.
+    """
+    return (f"c:{form.split(' ')[0].partition('.')[0]}",)
 
 
 def pinned_to(form: str) -> str:

@@ -5,6 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from consolidators.batch import Outcome, Work
+from consolidators.entities import Entities
+from memory.errors import StoreUnavailable
 from memory.events import EventKind
 from memory.graph import Mark
 from memory.relations import EdgeType
@@ -106,3 +109,24 @@ async def test_a_record_that_cannot_be_read_is_rejected_and_the_others_go_on(mem
     handled = await memory.run("entities", [bad, *good])
     assert [rejected.record for rejected in handled.rejected] == [bad]
     assert await memory.reader.unfinished([memory.id("a")], [Mark.ENTITIES]) == set()
+
+
+async def test_a_worker_that_dies_within_a_batch_has_marked_all_but_the_last_few_events(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = [f"e{at}" for at in range(80)]
+    records = await memory.store([memory.event(ident, f"Ana Ruiz saw {ident}.", at=at) for at, ident in enumerate(ids)])
+    whole, goes = Entities.consolidate, []
+
+    async def dying(self: Entities, work: Work) -> Outcome:
+        goes.append(len(work.ids))
+        if len(goes) == 3:
+            raise StoreUnavailable("the graph went away")
+        return await whole(self, work)
+
+    monkeypatch.setattr(Entities, "consolidate", dying)
+    with pytest.raises(StoreUnavailable):
+        await memory.run("entities", records)
+    left = await memory.reader.unfinished([memory.id(ident) for ident in ids], (Mark.ENTITIES,))
+    assert goes == [32, 32, 16]
+    assert left == {memory.id(ident) for ident in ids[64:]}

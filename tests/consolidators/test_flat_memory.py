@@ -42,6 +42,7 @@ def _round(memory: Memory, number: int) -> list[AgentEvent]:
     ]
 
 
+@pytest.mark.stack
 @pytest.mark.parametrize("stage", [mark.value for mark in Mark])
 async def test_a_stage_holds_as_much_after_many_sessions_as_after_a_few(memory: Memory, stage: str) -> None:
     """Two rounds for what is made at the first use; after that nothing more is held on to."""
@@ -59,6 +60,7 @@ async def test_a_stage_holds_as_much_after_many_sessions_as_after_a_few(memory: 
     assert sizes[1:] == [sizes[1]] * 4
 
 
+@pytest.mark.stack
 async def test_the_fast_path_holds_as_much_after_many_sessions_as_after_a_few(settings: Settings, tenant: str) -> None:
     sizes = []
     async with open_ingest(settings) as handler:
