@@ -19,6 +19,7 @@ from bench.recalled import OpenStores, open_recalled
 from bench.report import Report, draw, make_report
 from bench.systems import parse_systems
 from cli.bench_consolidate import consolidate
+from cli.bench_ingest import ingest
 from cli.bench_stack import BenchStack, bench_stack, remember
 from cli.loop import run
 from cli.opened import open_stores
@@ -32,11 +33,12 @@ from memory.settings import EmbeddingModel, Settings
 
 bench = typer.Typer(
     name="bench",
-    help="Measure retrieval and consolidation against labels.",
+    help="Measure retrieval and consolidation against labels, and the fast path against its stores.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 bench.command()(consolidate)
+bench.command()(ingest)
 
 DataFile = Annotated[Path, typer.Option("--data", help="The benchmark's file.", exists=True, dir_okay=False)]
 SystemNames = Annotated[
