@@ -22,6 +22,7 @@ import orjson
 from neo4j import AsyncGraphDatabase
 
 from bench.children import all_alive, children, cpu_seconds
+from bench.environment import environment
 from bench.loopback_model import LoopbackModel, loopback_model
 from cli.readers import Format, read_events
 from cli.readers.items import encode_event
@@ -125,12 +126,15 @@ async def edges_of(settings: Settings, tenants: Sequence[str]) -> tuple[dict[str
     return counts, digests
 
 
-async def run_with(events: Sequence[AgentEvent], number: int, local: Settings, model: LoopbackModel) -> Run:
+async def run_with(
+    events: Sequence[AgentEvent], number: int, local: Settings, model: LoopbackModel, concurrency: int
+) -> Run:
     """Measure one number of workers over empty stores."""
     settings = local.model_copy(
         update={
             "llm_provider": LlmProvider.OPENAI,
             "llm_model": "loopback",
+            "llm_concurrency": concurrency,
             "openai_base_url": model.url,
             "kafka_session_timeout_ms": 6_000,
             "topic_partitions": 4,
@@ -153,14 +157,16 @@ async def run_with(events: Sequence[AgentEvent], number: int, local: Settings, m
     return Run(number, round(seconds, 2), round(cpu_s, 2), len(events), model.calls - calls, edges, digests)
 
 
-async def _both(events: Sequence[AgentEvent], numbers: Sequence[int], delay_s: float, folder: Path) -> list[Run]:
+async def _all(
+    events: Sequence[AgentEvent], numbers: Sequence[int], delay_s: float, concurrency: int, folder: Path
+) -> list[Run]:
     runs: list[Run] = []
     async with loopback_model(delay_s) as model:
         for at, number in enumerate(numbers):
             local = LocalStack(folder / f"run-{at}")
             local.__enter__()  # on this thread: its servers end with it
             try:
-                runs.append(await run_with(events, number, local.settings, model))
+                runs.append(await run_with(events, number, local.settings, model, concurrency))
             finally:
                 local.__exit__(None, None, None)
             sys.stderr.write(f"{number} workers: {runs[-1].seconds:.1f} s, {runs[-1].calls} calls\n")
@@ -179,12 +185,16 @@ def main() -> int:
     parser.add_argument("--conversations", type=int)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 4])
     parser.add_argument("--delay-ms", type=int, default=int(DELAY_S * 1_000))
+    parser.add_argument("--llm-concurrency", type=int, default=1, help="calls that one worker has open at a time")
     given = parser.parse_args()
     events = conversations(given.data, given.conversations)
     with tempfile.TemporaryDirectory(prefix="magma-scale-") as folder:
-        runs = asyncio.run(_both(events, given.workers, given.delay_ms / 1_000, Path(folder)))
+        runs = asyncio.run(_all(events, given.workers, given.delay_ms / 1_000, given.llm_concurrency, Path(folder)))
     first, last = runs[0], runs[-1]
     report = {
+        "environment": environment().model_dump(),
+        "delay_ms": given.delay_ms,
+        "llm_concurrency": given.llm_concurrency,
         "runs": [asdict(run) for run in runs],
         "ratio": round(last.seconds / first.seconds, 3),
         "calls_per_event": round(last.calls / last.events, 3),

@@ -18,10 +18,6 @@ from memory.llm.rules import RulesExtractor
 from memory.llm.scene import REACH, scenes
 from memory.relations import CausalEdge, EdgeType, Origin, Provenance
 
-#: What a model is shown: the last events of the session, and neighbours ranked by the strength of their edge.
-_MODEL_HISTORY = 5
-_MODEL_NEIGHBOURS = 10
-_HUB_LIMIT = 20
 _ASKS = frozenset({Ask.CAUSES})
 
 
@@ -49,10 +45,12 @@ class Causal:
         told: list[CausalEdge] = []
         poisoned: dict[str, Poison] = {}
         if self._model is not None:
-            hood = await _near(reader, chains)
-            nodes |= {event.id: event for part in hood.values() for event in part}
             news = {ident: event for ident, event in events.items() if not event.derived_from}
-            told, poisoned = await self._ask_model(self._model, work.tenant, news, hood, nodes)
+            causes, poisoned = await self._ask_model(self._model, work.tenant, news)
+            ends = {ident for cause in causes for ident in (cause.cause, cause.effect)}
+            nodes |= await reader.events(sorted(ends - nodes.keys()))
+            stored = [cause for cause in causes if {cause.cause, cause.effect} <= nodes.keys()]
+            told = evidenced((_edge(cause, self._model, nodes) for cause in stored), nodes)
         effects = [(event.id, event.parents) for event in events.values()]
         added = await writer.write_explicit_causes(work.tenant, effects)
         ruled = await writer.write_rule_causes(work.tenant, readings)
@@ -76,47 +74,27 @@ class Causal:
         return readings
 
     async def _ask_model(
-        self,
-        model: Extractor,
-        tenant: str,
-        events: Mapping[str, EventNode],
-        hood: Mapping[str, Sequence[EventNode]],
-        nodes: Mapping[str, EventNode],
-    ) -> tuple[list[CausalEdge], dict[str, Poison]]:
-        found: dict[str, list[CausalEdge]] = {}
+        self, model: Extractor, tenant: str, events: Mapping[str, EventNode]
+    ) -> tuple[list[FoundCause], dict[str, Poison]]:
+        """Ask from the last window to the first: the other stage that asks begins at the first, so both work."""
+        found: dict[str, list[FoundCause]] = {}
         poisoned: dict[str, Poison] = {}
-        for window in windows_of(tenant, events.values(), frozenset(), model.batch_events, hood):
+        for window in reversed(list(windows_of(tenant, events.values(), frozenset(), model.batch_events))):
             if window.session in poisoned:
                 continue
             try:
                 causes = (await model.extract(window, _ASKS)).causes
-                edges = evidenced((_edge(cause, model, nodes) for cause in causes), nodes)
-                found.setdefault(window.session, []).extend(edges)
+                found.setdefault(window.session, []).extend(causes)
             except Poison as error:
                 poisoned[window.session] = error
                 found.pop(window.session, None)  # never a part of a session's answer
-        return [edge for edges in found.values() for edge in edges], poisoned
+        return [cause for causes in found.values() for cause in causes], poisoned
 
 
 async def _around(reader: GraphReader, ids: Sequence[str]) -> dict[str, list[EventNode]]:
     """Give for each new event the events around it in its chain that rules read."""
     windows = await reader.window(ids, REACH, REACH)
     wanted = {ident: [*reversed(window.before), *window.after] for ident, window in windows.items()}
-    stored = await reader.events(sorted({other for others in wanted.values() for other in others}))
-    return {ident: [silenced(stored[other]) for other in others if other in stored] for ident, others in wanted.items()}
-
-
-async def _near(reader: GraphReader, chains: Mapping[str, Sequence[EventNode]]) -> dict[str, list[EventNode]]:
-    """Give for each new event what a model is shown: the last events of its session, and its strongest neighbours."""
-    ids = list(chains)
-    own = {event.id: event.order for event in (await reader.events(ids)).values()}
-    hood = await reader.neighbours(ids, hub_limit=_HUB_LIMIT)
-    ranked = sorted(hood.edges, key=lambda edge: (-edge.strength, edge.target))
-    wanted: dict[str, list[str]] = {}
-    for ident in ids:
-        before = [event.id for event in chains[ident] if event.order < own[ident]]
-        near = dict.fromkeys(edge.target for edge in ranked if edge.source == ident)
-        wanted[ident] = before[-_MODEL_HISTORY:] + list(near)[:_MODEL_NEIGHBOURS]
     stored = await reader.events(sorted({other for others in wanted.values() for other in others}))
     return {ident: [silenced(stored[other]) for other in others if other in stored] for ident, others in wanted.items()}
 

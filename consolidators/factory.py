@@ -9,10 +9,10 @@ from consolidators.entities import Entities
 from consolidators.episodes import Episodes
 from consolidators.semantic import Semantic
 from consolidators.thresholds import theta_of
-from memory.embedding import make_encoder
+from memory.embedding import Encoder, make_encoder
 from memory.errors import BadSetting
 from memory.graph import Graph, Mark
-from memory.llm import open_extractor
+from memory.llm import Extractor, Nearness, open_extractor
 from memory.records import Handler
 from memory.settings import LlmProvider, Settings
 from memory.vectors import Vectors
@@ -53,17 +53,26 @@ def _most_events(mark: Mark, settings: Settings) -> int:
 async def _consolidator(mark: Mark, graph: Graph, settings: Settings, stack: AsyncExitStack) -> Consolidator:
     match mark:
         case Mark.SEMANTIC:
-            encoder = make_encoder(settings)
-            stack.push_async_callback(encoder.close)
-            theta = await theta_of(encoder)
-            vectors = await stack.enter_async_context(Vectors.open(settings, model=encoder.name, dim=encoder.dim))
-            return Semantic(graph, vectors, theta)
+            encoder, vectors = await _meaning(settings, stack)
+            return Semantic(graph, vectors, await theta_of(encoder))
         case Mark.EPISODES:
-            encoder = make_encoder(settings)
-            stack.push_async_callback(encoder.close)
-            vectors = await stack.enter_async_context(Vectors.open(settings, model=encoder.name, dim=encoder.dim))
+            _, vectors = await _meaning(settings, stack)
             return Episodes(graph, vectors)
         case Mark.ENTITIES:
-            return Entities(graph, await stack.enter_async_context(open_extractor(settings, graph)))
+            return Entities(graph, await _extractor(graph, settings, stack))
         case Mark.CAUSAL:
-            return Causal(graph, await stack.enter_async_context(open_extractor(settings, graph)))
+            return Causal(graph, await _extractor(graph, settings, stack))
+
+
+async def _meaning(settings: Settings, stack: AsyncExitStack) -> tuple[Encoder, Vectors]:
+    encoder = make_encoder(settings)
+    stack.push_async_callback(encoder.close)
+    return encoder, await stack.enter_async_context(Vectors.open(settings, model=encoder.name, dim=encoder.dim))
+
+
+async def _extractor(graph: Graph, settings: Settings, stack: AsyncExitStack) -> Extractor:
+    if settings.llm_provider is LlmProvider.RULES:
+        return await stack.enter_async_context(open_extractor(settings, graph))
+    encoder, vectors = await _meaning(settings, stack)
+    nearness = Nearness(vectors, await theta_of(encoder))
+    return await stack.enter_async_context(open_extractor(settings, graph, nearness))

@@ -3,8 +3,19 @@
 Both stand behind `Extractor`; `open_extractor` gives the one that the settings ask for.
 """
 
+from memory.llm.context import Nearness
 from memory.llm.extractor import Extractor
 from memory.llm.factory import open_extractor
 from memory.llm.model import Ask, Findings, FoundCause, FoundEntity, Summary, Window
 
-__all__ = ["Ask", "Extractor", "Findings", "FoundCause", "FoundEntity", "Summary", "Window", "open_extractor"]
+__all__ = [
+    "Ask",
+    "Extractor",
+    "Findings",
+    "FoundCause",
+    "FoundEntity",
+    "Nearness",
+    "Summary",
+    "Window",
+    "open_extractor",
+]

@@ -5,7 +5,7 @@ not be cut alike. So readings are kept by event (in the graph, `memory.graph.ext
 model is shown of it. Whoever comes first claims the events, asks for everything and keeps it; whoever comes meanwhile
 waits, and whoever comes later pays nothing, after a restart or in another process too.
 
-The context of a call is what the asking stage shows, and the events before in the session's chain, whoever asks.
+What a call shows around its events is the same whoever asks (`memory.llm.context`).
 """
 
 import asyncio
@@ -22,15 +22,12 @@ from memory.errors import StoreConflict, UnusableModelOutput
 from memory.events import EventNode
 from memory.graph import Extractions, Graph
 from memory.llm import accounting
+from memory.llm.context import Context
 from memory.llm.model import Ask, Findings, Window
 from memory.llm.openai_provider import OpenAIExtractor, joined, only, stage_of
 from memory.llm.rendering import content_key
 from memory.settings import Settings
 
-#: Events before the first new one that a model is shown (magma.md, slow path).
-HISTORY_EVENTS = 5
-#: Most events of context in one call: those nearest in time to the new ones.
-CONTEXT_EVENTS = 20
 #: How long an event that a model could not read is left alone, in seconds.
 UNUSABLE_S = 600
 #: How long another worker's call for the same events is waited for before the caller comes again, in seconds.
@@ -47,9 +44,10 @@ _log = logging.getLogger(__name__)
 class SharedExtractor:
     """An extractor whose answers are kept for all. Belongs to the event loop that it is used on."""
 
-    def __init__(self, inner: OpenAIExtractor, graph: Graph, settings: Settings) -> None:
+    def __init__(self, inner: OpenAIExtractor, graph: Graph, context: Context, settings: Settings) -> None:
         self._inner = inner
         self._graph = graph
+        self._context = context
         self._kept_us = settings.llm_kept_days * 86_400_000_000
         # a call, its repair and its enlargement, each as slow as it may be
         self._lease_us = int(3 * settings.llm_timeout_s * 1e6) + 30_000_000
@@ -59,14 +57,17 @@ class SharedExtractor:
         self.batch_events = inner.batch_events
 
     async def extract(self, window: Window, asks: frozenset[Ask]) -> Findings:
-        """See `Extractor.extract`; raises `StoreConflict` while another worker reads these events for too long."""
+        """See `Extractor.extract`; raises `StoreConflict` while another worker reads these events for too long.
+
+        Causes may join events that the model was shown and the window does not hold.
+        """
         new = [event for event in window.events if event.id in window.new]
         if not new or not asks:
             return Findings()
         keys = await asyncio.to_thread(self._keys, new)
         kept, own = await self._all(window, new, keys, stage_of(asks))
         accounting.reused(window.tenant, stage_of(asks), len(new) - own)
-        return only(_within(joined([kept[keys[event.id]] for event in new]), window), asks)
+        return only(joined([kept[keys[event.id]] for event in new]), asks)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -139,17 +140,10 @@ class SharedExtractor:
         return parts
 
     async def _shown(self, window: Window, mine: Sequence[EventNode]) -> Window:
-        """Give the window of a call: the claimed events as new ones, what was shown around them, and their history."""
-        reader = self._graph.reader(window.tenant)
-        known = {event.id: event for event in window.events}
-        windows = await reader.window([event.id for event in mine], HISTORY_EVENTS, 0)
-        before = {ident for found in windows.values() for ident in found.before} - known.keys()
-        known |= await reader.events(sorted(before))
+        """Give the window of a call: the claimed events as new ones, and their context."""
+        events = (*mine, *await self._context.around(window.tenant, mine))
         new = frozenset(event.id for event in mine)
-        context = [event for event in known.values() if event.id not in new]
-        middle = mine[len(mine) // 2].occurred_us
-        nearest = sorted(context, key=lambda event: (abs(event.occurred_us - middle), event.id))[:CONTEXT_EVENTS]
-        return replace(window, events=tuple(sorted((*mine, *nearest), key=lambda event: event.order)), new=new)
+        return replace(window, events=tuple(sorted(events, key=lambda event: event.order)), new=new)
 
 
 def by_event(found: Findings, events: Sequence[EventNode]) -> Iterable[tuple[EventNode, Findings]]:
@@ -168,8 +162,3 @@ def by_event(found: Findings, events: Sequence[EventNode]) -> Iterable[tuple[Eve
                 tuple(each for each in found.summaries if each.event == event.id),
             ),
         )
-
-
-def _within(found: Findings, window: Window) -> Findings:
-    """Give findings without causes outside of the window: its asker knows no other events."""
-    return replace(found, causes=tuple(c for c in found.causes if {c.cause, c.effect} <= window.ids))

@@ -73,10 +73,10 @@ async def test_a_models_entities_join_those_of_the_rules_by_their_normal_form(me
 
 
 async def test_a_session_that_the_model_cannot_read_is_rejected_alone(memory: Memory) -> None:
-    bad, good = events(memory, "s1"), events(memory, "s2")
+    good = events(memory, "s2")
+    bad = [memory.event(f"s1-{at}", f"Lunch is at {at}.", at=at, session="s1") for at in range(2)]
     records = await memory.store([*bad, *good])
-    replies = (Reply("no"), Reply("no"), Reply(answer()))
-    with serving(*replies) as script:
+    with serving(Reply(read=lambda asked: "no" if "Lunch" in asked["messages"][1]["content"] else answer())) as script:
         handled = await memory.run("causal", records, with_model(memory.settings, script.url))
     (rejected,) = handled.rejected
     assert rejected.record == records[0]

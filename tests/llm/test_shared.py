@@ -17,7 +17,7 @@ from memory.errors import BadSetting, BudgetSpent, RateLimited, UnusableModelOut
 from memory.events import EventNode
 from memory.graph import Graph
 from memory.llm import Ask, Extractor, Findings, Window, open_extractor
-from memory.llm.shared import CONTEXT_EVENTS, HISTORY_EVENTS
+from memory.llm.context import HISTORY_EVENTS
 from memory.settings import LlmProvider, Settings
 from tests.graph.build import event
 from tests.llm.reader import new_in, reading, shown
@@ -103,11 +103,11 @@ async def test_windows_that_are_cut_otherwise_ask_only_for_what_nobody_has_read(
     assert len(script.requests) == 2
     assert len(new_in(script.requests[1])) == 4
     assert {(cause.cause, cause.effect) for cause in found.causes} == {
-        (first.id, second.id) for first, second in pairwise(events[3:])
+        (first.id, second.id) for first, second in pairwise(events[2:])
     }
 
 
-async def test_a_call_shows_the_history_of_its_events_whoever_asks_and_not_more_context_than_the_bound(
+async def test_a_call_shows_the_same_whatever_its_asker_has_around_its_events(
     graph: Graph, settings: Settings, tenant: str
 ) -> None:
     events = await stored(graph, tenant, 40)
@@ -117,7 +117,7 @@ async def test_a_call_shows_the_history_of_its_events_whoever_asks_and_not_more_
             await extractor.extract(window(events, events[30:32]), CAUSES)
     first, second = (list(shown(request).values()) for request in script.requests)
     assert first == [each.text for each in events[20 - HISTORY_EVENTS : 24]]
-    assert len(second) == CONTEXT_EVENTS + 2
+    assert second == [each.text for each in events[30 - HISTORY_EVENTS : 32]]
 
 
 async def test_a_new_prompt_or_model_reads_again(graph: Graph, settings: Settings, tenant: str) -> None:
