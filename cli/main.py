@@ -27,6 +27,7 @@ COMMANDS = {
     "replay": "replay",
     "reconsolidate": "reconsolidate",
     "erase": "erase",
+    "compact": "compact",
     "bench": "bench",
     "tune": "tune",
 }
