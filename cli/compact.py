@@ -10,7 +10,7 @@ def compact(data_dir: DataDir = None, as_json: JsonFlag = False) -> None:
 
     Other servers have their own compaction: docs/forgetting.md says what to set.
 
-    Example: magma down && magma compact
+    Example: magma compact --json
     """
     report = compact_files(settings_for(data_dir).data_dir)
     emit(as_json, report, _told(report))
