@@ -52,6 +52,10 @@ def tokens(text: str, *, stop: frozenset[str] = STOP_WORDS, single_characters: b
     scripts without spaces give pairs of characters, and with `single_characters` each character as well (documents do,
     so that a question of one character finds them); an emoji gives its code point.
     """
+    if text.isascii():  # nothing to fold, no symbols, no other scripts
+        for run in _RUN.findall(text.replace("`", "'")):
+            yield from _analyse(run, stop)
+        return
     folded = unicodedata.normalize("NFKC", text).translate(_APOSTROPHES)
     for piece, is_symbol in _pieces(folded):
         if is_symbol:

@@ -68,9 +68,13 @@ def _named_days(spans: Iterable[DateSpan], offset_minutes: int) -> Iterator[str]
 
 
 def _bounded(found: Iterable[str]) -> str:
+    every = list(found)
+    whole = " ".join(every)
+    if len(whole.encode()) < MAX_KEYWORDS_BYTES:
+        return whole
     kept: list[str] = []
     size = 0
-    for token in found:
+    for token in every:
         size += len(token.encode()) + 1
         if size > MAX_KEYWORDS_BYTES:
             break

@@ -9,6 +9,7 @@ from typing import Any, Self, TypeVar
 
 import grpc
 from pymilvus import AsyncMilvusClient, MilvusClient
+from pymilvus.client import entity_helper
 from pymilvus.exceptions import MilvusException
 
 from memory.connections import milvus_options
@@ -18,6 +19,10 @@ from memory.vectors.failures import is_not_loaded, translate
 from memory.vectors.schema import ensure_collection, is_local_server
 
 T = TypeVar("T")
+
+# It checks the length of a string field by looking at each character of each row: 1 ms for an event of 1 KB.
+# `memory.vectors.rows.check_row` has looked at every row that is written.
+entity_helper.CHECK_STR_ARRAY = False
 
 #: One opening at a time in a process: the local server has no lock of its own around creating and opening.
 _opening = threading.Lock()
