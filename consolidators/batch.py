@@ -182,8 +182,19 @@ class StageHandler:
             done.poisoned |= outcome.poisoned
             done.finished.update(left.without(outcome.poisoned).ids)
         if owed:
-            done.changes += await self._standing(work.tenant, owed, done.changes)
+            told = done.changes
+            done.changes = [
+                *await self._withdrawn(work, told),
+                *told,
+                *await self._standing(work.tenant, owed, told),
+            ]
         return done
+
+    async def _withdrawn(self, work: Work, told: Sequence[Change]) -> list[Change]:
+        """Give the edges that these events removed, without those told anyway."""
+        gone = await self._graph.outbox(work.tenant, self._consolidator.mark).withdrawn(work.sessions)
+        known = {_key(change.edge) for change in told if change.edge.get("withdrawn")}
+        return [Change(session, event, edge) for session, event, edge in gone if _key(edge) not in known]
 
     async def _standing(self, tenant: str, owed: set[str], told: Sequence[Change]) -> list[Change]:
         """Give the edges that these events and their neighbours in the chain have now, without those told anyway."""

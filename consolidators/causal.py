@@ -70,7 +70,7 @@ class Causal:
             causes = (await self._rules.extract(window, _ASKS)).causes
             sites = frozenset(scene.event.id for scene in scenes(window.events, window.new))
             edges = tuple(evidenced((_edge(cause, self._rules, nodes) for cause in causes), nodes))
-            readings.append(RuleReading(sites, tuple(nodes), edges))
+            readings.append(RuleReading(sites, tuple(nodes), edges, min(window.new)))
         return readings
 
     async def _ask_model(

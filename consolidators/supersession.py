@@ -15,7 +15,7 @@ from memory.relations import EdgeType, Origin, Provenance
 async def supersede(
     writer: GraphWriter, tenant: str, events: Mapping[str, EventNode], poisoned: Container[str]
 ) -> list[Change]:
-    """Write what the events state; gives the supersessions added or withdrawn, at the newer event of each."""
+    """Write what the events state; gives that, and the supersessions added or withdrawn, at the newer event of each."""
     facts = [
         fact_of(found, event)
         for event in ordered(events.values())
@@ -24,7 +24,8 @@ async def supersede(
     ]
     if not facts:
         return []
-    return [_change(one, events) for one in await writer.write_facts(tenant, facts)]
+    superseded = await writer.write_facts(tenant, facts)
+    return [*(_stated(fact, events[fact.event]) for fact in facts), *(_change(one, events) for one in superseded)]
 
 
 def fact_of(found: FoundFact, event: EventNode) -> Fact:
@@ -40,6 +41,20 @@ def fact_of(found: FoundFact, event: EventNode) -> Fact:
     return Fact(event.id, found.subject, found.attribute, found.value, provenance)
 
 
+def _stated(fact: Fact, event: EventNode) -> Change:
+    edge = {
+        "type": EdgeType.STATES,
+        "source": fact.event,
+        "target": fact.slot,
+        "value": fact.value,
+        "origin": fact.provenance.origin,
+        "confidence": fact.provenance.confidence,
+        "rule": fact.provenance.rule,
+        "prompt_version": fact.provenance.prompt_version,
+    }
+    return Change(event.session, event.id, edge)
+
+
 def _change(one: Supersession, events: Mapping[str, EventNode]) -> Change:
     """Tell it at the end that is new; one of a slot's events is in the batch, or nothing would have changed."""
     event = next((events[end] for end in (one.newer, one.older) if end in events), next(iter(events.values())))
@@ -47,6 +62,7 @@ def _change(one: Supersession, events: Mapping[str, EventNode]) -> Change:
         "type": EdgeType.SUPERSEDES,
         "source": one.newer,
         "target": one.older,
+        "kind": f"{one.subject}|{one.attribute}",
         "subject": one.subject,
         "attribute": one.attribute,
         "old": one.old,

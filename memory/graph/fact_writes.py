@@ -17,8 +17,10 @@ from memory.graph.batches import chunks, halving
 from memory.graph.chain import time_key
 from memory.graph.driver import Bolt, Transaction
 from memory.graph.fact_statements import FactStatement
+from memory.graph.model import Mark
 from memory.graph.rows import provenance_row
-from memory.relations import Origin, Provenance
+from memory.graph.untold import Withdrawn, note_withdrawn
+from memory.relations import EdgeType, Origin, Provenance
 
 #: Statements that a slot remembers beside its edges.
 MAX_RECENT = 64
@@ -114,7 +116,14 @@ async def _write(transaction: Transaction, tenant: str, facts: Sequence[Fact]) -
             new = {said.event for said in slot.added}
             before = [said for said in await _all(transaction, tenant, name) if said.event not in new]
         now = sorted([*before, *slot.added], key=_order)
-        changed += await _link(transaction, tenant, slot, superseding(before), superseding(now))
+        found = await _link(transaction, tenant, slot, superseding(before), superseding(now))
+        gone = [
+            Withdrawn(slot.added[0].event, EdgeType.SUPERSEDES, one.newer, one.older, slot.kind)
+            for one in found
+            if one.withdrawn
+        ]
+        await note_withdrawn(transaction, tenant, Mark.ENTITIES, gone)
+        changed += found
         remembered[name] = (total, now)
     await _remember(transaction, tenant, remembered)
     empty = [uid(tenant, name) for name, slot in sorted(slots.items()) if not slot.said and not slot.added]

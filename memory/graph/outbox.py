@@ -12,13 +12,14 @@ from memory.events import uid
 from memory.graph.cypher import Cypher
 from memory.graph.driver import Bolt, Transaction
 from memory.graph.model import Mark
+from memory.graph.untold import notes_of, told_again
 from memory.relations import EdgeType
 
 _DIGITS = 32
 #: Events whose edges are read in one statement.
 _TURN = 500
 #: Properties of edges that say nothing of the memory, and those that are called otherwise outside of the graph.
-_INTERNAL = frozenset({"born", "edge_rev"})
+_INTERNAL = frozenset({"born", "edge_rev", "sign"})
 _SHOWN_AS = {"type": "entity_type"}
 
 
@@ -50,17 +51,31 @@ UNWIND $uids AS uid
 MATCH (n:Event {uid: uid})-[r:MENTIONS|SPOKEN_BY]->(m:Entity)
 RETURN collect([n.id, n.session, type(r), true, m.key, properties(r)])"""
 
+    STANDING_FACTS = """
+UNWIND $uids AS uid
+MATCH (n:Event {uid: uid})-[r:STATES]->(m:Slot)
+RETURN collect([n.id, n.session, type(r), true, [m.subject, m.attribute], properties(r)])"""
+
+    STANDING_SUPERSEDES = """
+UNWIND $uids AS uid
+MATCH (n:Event {uid: uid})-[r:SUPERSEDES]-(m:Event)
+RETURN collect([n.id, n.session, type(r), startNode(r) = n, m.id, properties(r)])"""
+
     STANDING_EPISODES = """
 UNWIND $uids AS uid
 MATCH (n:Event {uid: uid})-[r:PART_OF]->(m:Episode)
 RETURN collect([n.id, n.session, type(r), true, m.id, {title: m.title, rule: m.reason}])"""
 
 
-_STANDING: dict[Mark, tuple[OutboxStatement, frozenset[EdgeType]]] = {
-    Mark.SEMANTIC: (OutboxStatement.STANDING_EVENTS, frozenset({EdgeType.SIMILAR})),
-    Mark.CAUSAL: (OutboxStatement.STANDING_EVENTS, frozenset({EdgeType.CAUSES})),
-    Mark.ENTITIES: (OutboxStatement.STANDING_ENTITIES, frozenset({EdgeType.MENTIONS, EdgeType.SPOKEN_BY})),
-    Mark.EPISODES: (OutboxStatement.STANDING_EPISODES, frozenset({EdgeType.PART_OF})),
+_STANDING: dict[Mark, tuple[tuple[OutboxStatement, frozenset[EdgeType]], ...]] = {
+    Mark.SEMANTIC: ((OutboxStatement.STANDING_EVENTS, frozenset({EdgeType.SIMILAR})),),
+    Mark.CAUSAL: ((OutboxStatement.STANDING_EVENTS, frozenset({EdgeType.CAUSES})),),
+    Mark.ENTITIES: (
+        (OutboxStatement.STANDING_ENTITIES, frozenset({EdgeType.MENTIONS, EdgeType.SPOKEN_BY})),
+        (OutboxStatement.STANDING_FACTS, frozenset({EdgeType.STATES})),
+        (OutboxStatement.STANDING_SUPERSEDES, frozenset({EdgeType.SUPERSEDES})),
+    ),
+    Mark.EPISODES: ((OutboxStatement.STANDING_EPISODES, frozenset({EdgeType.PART_OF})),),
 }
 
 
@@ -100,6 +115,7 @@ class Outbox:
                     rows.append({"uid": at, "ids": left})
             if rows:
                 await transaction.run(OutboxStatement.OUTBOX_MERGE, rows=rows)
+            done += [str(note[0]) for note in await notes_of(transaction, self._tenant, self._stage, windows)]
             if done:
                 await transaction.run(OutboxStatement.OUTBOX_REMOVE, uids=done)
 
@@ -108,22 +124,30 @@ class Outbox:
 
     async def standing(self, ids: Sequence[str]) -> list[tuple[str, str, dict[str, Any]]]:
         """Give the stage's edges that these events have now, as (session, event, edge), in a stable order."""
-        statement, types = _STANDING[self._stage]
         uids = sorted({uid(self._tenant, ident) for ident in ids})
         edges: dict[tuple[str, ...], tuple[str, str, dict[str, Any]]] = {}
-        for start in range(0, len(uids), _TURN):
+        for statement, types in _STANDING[self._stage]:
+            for start in range(0, len(uids), _TURN):
 
-            async def work(transaction: Transaction, start: int = start) -> list[Any]:
-                return await transaction.collected(statement, uids=uids[start : start + _TURN])
+                async def work(
+                    transaction: Transaction, start: int = start, statement: OutboxStatement = statement
+                ) -> list[Any]:
+                    return await transaction.collected(statement, uids=uids[start : start + _TURN])
 
-            for event, session, kind, forward, other, stored in await self._bolt.transact(work, what="query of edges"):
-                if kind not in types:
-                    continue
-                source, target = (event, other) if forward else (other, event)
-                shown = {_SHOWN_AS.get(name, name): stored[name] for name in stored if name not in _INTERNAL}
-                edge = {**shown, "type": kind, "source": source, "target": target}
-                edges.setdefault((kind, source, target, str(shown.get("kind", ""))), (session, event, edge))
+                for row in await self._bolt.transact(work, what="query of edges"):
+                    if row[2] in types:
+                        key, shown = _shown(row)
+                        edges.setdefault(key, shown)
         return [edges[key] for key in sorted(edges)]
+
+    async def withdrawn(self, windows: Mapping[str, Sequence[str]]) -> list[tuple[str, str, dict[str, Any]]]:
+        """Give the edges that these windows' events removed and that were not told, as (session, event, edge)."""
+
+        async def work(transaction: Transaction) -> list[tuple[str, str, dict[str, Any]]]:
+            notes = await notes_of(transaction, self._tenant, self._stage, windows)
+            return await told_again(transaction, self._tenant, notes) if notes else []
+
+        return await self._bolt.transact(work, what="query of withdrawn edges") if windows else []
 
     def _place(self, session: str) -> str:
         return f"{uid(self._tenant, self._stage.value)}|{session}"
@@ -132,3 +156,13 @@ class Outbox:
         place = self._place(session)
         digest = hashlib.sha256("\x00".join(sorted(ids)).encode()).hexdigest()[:_DIGITS]
         return {"uid": f"{place}|{digest}", "place": place, "session": session, "ids": sorted(set(ids))}
+
+
+def _shown(row: Sequence[Any]) -> tuple[tuple[str, ...], tuple[str, str, dict[str, Any]]]:
+    """Give an edge's key, and the edge as it is told: (session, event, edge)."""
+    event, session, type_, forward, end, stored = row
+    other = end if isinstance(end, str) else "|".join(end)
+    source, target = (event, other) if forward else (other, event)
+    shown = {_SHOWN_AS.get(name, name): stored[name] for name in stored if name not in _INTERNAL}
+    edge = {**shown, "type": type_, "source": source, "target": target}
+    return (type_, source, target, str(shown.get("kind", ""))), (session, event, edge)

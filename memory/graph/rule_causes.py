@@ -15,9 +15,10 @@ from memory.graph.cause_statements import CauseStatement
 from memory.graph.cause_writes import add, count, ends_of, lock_causes, retell
 from memory.graph.driver import Bolt, Transaction
 from memory.graph.marks import mark_in
-from memory.graph.model import Done
+from memory.graph.model import Done, Mark
 from memory.graph.rows import causal_edge
-from memory.relations import CausalEdge, Origin, Provenance
+from memory.graph.untold import Withdrawn, note_withdrawn
+from memory.relations import CausalEdge, EdgeType, Origin, Provenance
 
 #: Events looked at in one transaction.
 _MAX_NEAR = 1_000
@@ -28,12 +29,14 @@ class RuleReading:
     """What rules found when they read some events of one session again.
 
     `sites`: the events that were read; an edge is found at the last event of its evidence. `near`: ids of the events
-    that an edge found at a site can lead to. `edges`: all that was found at the sites.
+    that an edge found at a site can lead to. `edges`: all that was found at the sites. `new`: the event for whose sake
+    they were read, at which withdrawals are told.
     """
 
     sites: frozenset[str]
     near: tuple[str, ...]
     edges: tuple[CausalEdge, ...]
+    new: str = ""
 
 
 @dataclass(slots=True)
@@ -75,6 +78,13 @@ async def _replace(transaction: Transaction, tenant: str, readings: Sequence[Rul
     gone = [edge for key, edge in stored.items() if key not in given]
     retold = [given[key] for key, edge in stored.items() if key in given and _differs(edge, given[key])]
     await _withdraw(transaction, tenant, gone)
+    reader_of = {site: reading.new for reading in readings if reading.new for site in reading.sites}
+    untold = [
+        Withdrawn(by, EdgeType.CAUSES, edge.cause, edge.effect, edge.kind.value)
+        for edge in gone
+        if (by := reader_of.get(edge.provenance.evidence[-1], ""))
+    ]
+    await note_withdrawn(transaction, tenant, Mark.CAUSAL, untold)
     await retell(transaction, tenant, retold)
     added = await add(transaction, tenant, [edge for key, edge in given.items() if key not in stored])
     return RuleChanges(added, gone)

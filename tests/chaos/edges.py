@@ -28,8 +28,10 @@ from tests.chaos.history import History, make_history
 from tests.chaos.verify import everything
 
 #: Edges that are a function of the set of events.
-EQUAL = ("NEXT", "CAUSES", "MENTIONS", "SPOKEN_BY", "PART_OF")
-TOLD = ("CAUSES", "SIMILAR", "MENTIONS", "SPOKEN_BY", "PART_OF")
+EQUAL = ("NEXT", "CAUSES", "MENTIONS", "SPOKEN_BY", "PART_OF", "STATES", "SUPERSEDES")
+TOLD = ("CAUSES", "SIMILAR", "MENTIONS", "SPOKEN_BY", "PART_OF", "STATES", "SUPERSEDES")
+#: Edges that may be taken back: what was told of them and stands no more must have been told as withdrawn.
+WITHDRAWN = ("CAUSES", "SUPERSEDES")
 _EDGES = """
 MATCH (n:Event {tenant: $tenant})-[r]->(m) RETURN collect([type(r), n.id, m.uid, coalesce(r.kind, '')]) AS rows
 """
@@ -44,6 +46,7 @@ Edge = tuple[str, str, str, str]
 class EdgeVerdict:
     """Counts of what is wrong; all zero when consolidation survives. `kills`: workers that died on the way.
 
+    `stale`: edges that were told, do not stand, and were never told as withdrawn. `withdrawn`: how many were.
     `samples`: the first edges that are lost or too many.
     """
 
@@ -54,18 +57,21 @@ class EdgeVerdict:
     surplus: int
     doubled: int
     untold: int
+    stale: int
+    withdrawn: int
     samples: tuple[Edge, ...] = ()
 
     @property
     def holds(self) -> bool:
         """Whether nothing is wrong."""
-        return not any((self.lost, self.surplus, self.doubled, self.untold))
+        return not any((self.lost, self.surplus, self.doubled, self.untold, self.stale))
 
 
 @dataclass(frozen=True)
 class _Seen:
     edges: Counter[Edge]
-    told: set[tuple[str, str, str]]
+    told: set[Edge]
+    withdrawn: set[Edge]
     kills: int
 
 
@@ -87,7 +93,9 @@ def run_edges(scenario: Scenario) -> EdgeVerdict:
         lost=sum((there - here).values()),
         surplus=sum((here - there).values()),
         doubled=sum(count - 1 for count in shaken.edges.values()),
-        untold=len(stand - shaken.told),
+        untold=len(stand - {edge[:3] for edge in shaken.told}),
+        stale=len({edge for edge in shaken.told if edge[0] in WITHDRAWN} - shaken.edges.keys() - shaken.withdrawn),
+        withdrawn=len(shaken.withdrawn),
         samples=tuple(sorted([*(there - here), *(here - there)])[:20]),
     )
 
@@ -134,10 +142,13 @@ async def _seen(settings: Settings, tenants: list[str], kills: int) -> _Seen:
         for tenant in tenants:
             found = await driver.execute_query(_EDGES, tenant=tenant, database_=settings.graph_database)
             edges.update((kind, a, b.partition("|")[2], detail) for kind, a, b, detail in found.records[0]["rows"])
-    told: set[tuple[str, str, str]] = set()
+    told: set[Edge] = set()
+    withdrawn: set[Edge] = set()
     async for _, value, _ in everything(settings, Topic.MEMORY_CHANGES.name_in(settings)):
-        told |= {(edge["type"], edge["source"], edge["target"]) for edge in orjson.loads(value or b"{}")["edges"]}
-    return _Seen(edges, told, kills)
+        for edge in orjson.loads(value or b"{}")["edges"]:
+            key = (edge["type"], edge["source"], edge["target"], edge.get("kind") or "")
+            (withdrawn if edge.get("withdrawn") else told).add(key)
+    return _Seen(edges, told, withdrawn, kills)
 
 
 def main() -> int:

@@ -67,7 +67,7 @@ def make_history(
             agent=f"agent-{dice.randrange(6)}",
             session=session,
             kind=dice.choice(KINDS),
-            text=f"step {number}: {' '.join(dice.choices(WORDS, k=8))}",
+            text=f"step {number}: {' '.join(dice.choices(WORDS, k=8))}{_fact(number)}",
             occurred_at=moment,
             sequence=sequence,
         )
@@ -79,6 +79,11 @@ def make_history(
     dice.shuffle(records)
     chains = {place: tuple(ident for _, _, ident in sorted(found)) for place, found in order.items()}
     return History(tuple(records), chains, tuple(bad))
+
+
+def _fact(number: int) -> str:
+    """Let every fifth event give one of a few settings another value."""
+    return "" if number % 5 else f". The {WORDS[number % 7]} limit is now {number % 11}."
 
 
 def _poison(dice: random.Random, number: int, tenant: str, session: str) -> bytes:

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from consolidators.batch import Outcome, StageHandler, Work
 from consolidators.factory import open_handler
 from memory.errors import BudgetSpent, StoreUnavailable
+from memory.events import AgentEvent
 from memory.graph import Mark
+from memory.graph.erasing import Doomed
 from memory.records import Ingested
 from memory.relations import EdgeType
 from tests.consolidators.memory import Memory, edges_of, ingested
@@ -33,6 +35,10 @@ class Script:
         if work.tenant in self.errors:
             raise self.errors[work.tenant]
         return Outcome()
+
+
+def limit(memory: Memory, ident: str, value: int, at: int) -> AgentEvent:
+    return memory.event(ident, f"The retry limit of checkout is now {value}.", at=at)
 
 
 def keys_of(edges: list[dict[str, object]]) -> set[tuple[object, ...]]:
@@ -119,3 +125,34 @@ async def test_a_record_for_other_stages_is_done_with_at_once(memory: Memory) ->
     handled = await handler.handle([ingested(mine, 0), ingested(others, 1)])
     assert [work.ids for work in consolidator.given] == [("a",)]
     assert (handled.rejected, handled.postponed) == ((), ())
+
+
+async def test_what_a_late_event_took_back_is_told_by_the_next_worker_too(memory: Memory) -> None:
+    first, late, last = limit(memory, "e0", 20, 0), limit(memory, "e1", 200, 1), limit(memory, "e2", 24, 2)
+    edges = edges_of(await memory.run("entities", await memory.store([first, last])))
+    (before,) = [edge for edge in edges if edge["type"] == EdgeType.SUPERSEDES]
+    stated = {(edge["target"], edge["value"]) for edge in edges if edge["type"] == EdgeType.STATES}
+    assert stated == {(before["kind"], "20"), (before["kind"], "24")}
+    records = await memory.store([late])
+    async with open_handler("entities", memory.settings) as handler:
+        lost = edges_of(await handler.handle(records))  # and dies before anything of it is published
+    again = edges_of(await memory.run("entities", records))
+    gone = [edge for edge in again if edge.get("withdrawn")]
+    assert [(edge["source"], edge["target"], edge["kind"]) for edge in gone] == [
+        (memory.id("e2"), memory.id("e0"), before["kind"])
+    ]
+    for edge in lost:
+        (same,) = [each for each in again if keys_of([each]) == keys_of([edge])]
+        shared = edge.keys() & same.keys() - {"withdrawn"}
+        assert {name: edge[name] for name in shared} == {name: same[name] for name in shared}
+    assert edges_of(await memory.run("entities", records)) == []
+
+
+async def test_an_edge_that_stands_again_is_not_told_as_taken_back(memory: Memory) -> None:
+    await memory.run("entities", await memory.store([limit(memory, "e0", 20, 0), limit(memory, "e2", 24, 2)]))
+    records = await memory.store([limit(memory, "e1", 200, 1)])
+    async with open_handler("entities", memory.settings) as handler:
+        assert any(edge.get("withdrawn") for edge in edges_of(await handler.handle(records)))
+    await memory.graph.eraser(memory.tenant).remove(Doomed("s1", (memory.id("e1"),)))
+    again = edges_of(await memory.run("entities", records))
+    assert not any(edge.get("withdrawn") for edge in again)

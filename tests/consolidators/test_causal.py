@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from consolidators import open_handler
 from memory.events import AgentEvent, EventKind
 from memory.graph import Mark
 from memory.relations import EdgeType
@@ -156,6 +157,22 @@ async def test_a_late_event_withdraws_what_the_rules_do_not_give_any_more(memory
     left = await causes(memory, [event.id or "" for event in events])
     assert left.isdisjoint({(cause, effect) for cause, effect, _ in gone})
     assert {("c2", "e2"), ("e2", "c3")} <= left
+
+
+async def test_a_withdrawal_that_was_written_and_not_published_is_told_by_the_next_worker(memory: Memory) -> None:
+    events = retried(memory)
+    late = [event for event in events if event.id in {"c2", "e2"}]
+    await memory.run("causal", await memory.store([event for event in events if event not in late]))
+    records = await memory.store(late)
+    async with open_handler("causal", memory.settings) as handler:
+        lost = edges_of(await handler.handle(records))
+    again = edges_of(await memory.run("causal", records))
+
+    def gone(edges: list[dict[str, object]]) -> set[tuple[object, ...]]:
+        return {(edge["source"], edge["target"], edge["kind"]) for edge in edges if edge.get("withdrawn")}
+
+    assert gone(again) == gone(lost) != set()
+    assert edges_of(await memory.run("causal", records)) == []
 
 
 async def test_what_a_producer_says_is_never_withdrawn(memory: Memory) -> None:

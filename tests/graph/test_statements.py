@@ -18,6 +18,7 @@ from memory.graph.outbox import OutboxStatement
 from memory.graph.queries import Query
 from memory.graph.schema import Label
 from memory.graph.statements import Statement
+from memory.graph.untold import UntoldStatement
 from memory.relations import EdgeType
 
 _ALL: list[Cypher] = [
@@ -29,6 +30,7 @@ _ALL: list[Cypher] = [
     *Mend,
     *ModelStatement,
     *OutboxStatement,
+    *UntoldStatement,
     *ClearStatement,
 ]
 
