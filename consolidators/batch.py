@@ -1,10 +1,11 @@
 """What every consolidation stage does around its own work: decode, group by tenant, isolate, publish."""
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, Protocol
+from functools import partial
+from typing import Any, Protocol, TypeVar
 
 from memory.errors import BudgetSpent, Poison
 from memory.graph import Graph, Mark
@@ -20,6 +21,8 @@ from memory.records import (
     decode_ingested,
     session_key,
 )
+
+T = TypeVar("T")
 
 #: Tenants of one batch that are worked on at a time.
 _TENANTS_AT_ONCE = 4
@@ -108,13 +111,15 @@ class StageHandler:
     """A `Handler` over `memory.ingested`.
 
     `most_events`: events of a tenant that are consolidated in one go; each go is durable by itself, so a stage that
-    asks a model pays for little twice when a batch has to be repeated.
+    asks a model pays for little twice when a batch has to be repeated. `at_once`: goes of a tenant that are under way
+    together, never two over one session: while one waits for the model, another reads and writes.
     """
 
-    def __init__(self, consolidator: Consolidator, graph: Graph, *, most_events: int) -> None:
+    def __init__(self, consolidator: Consolidator, graph: Graph, *, most_events: int, at_once: int = 1) -> None:
         self._consolidator = consolidator
         self._graph = graph
         self._most_events = most_events
+        self._at_once = at_once
 
     async def handle(self, records: Sequence[Record]) -> Handled:
         """Consolidate the records' events.
@@ -152,35 +157,14 @@ class StageHandler:
         return Handled(tuple(outgoing), tuple(rejected), tuple(postponed), told)
 
     async def _all(self, works: Sequence[Work]) -> list[_Done]:
-        room = asyncio.Semaphore(_TENANTS_AT_ONCE)
-
-        async def one(work: Work) -> _Done:
-            async with room:
-                return await self._tenant(work)
-
-        try:
-            async with asyncio.TaskGroup() as group_:
-                tasks = [group_.create_task(one(work)) for work in works]
-        except BaseExceptionGroup as failures:
-            # the driver of the handler tells errors apart by their class: give it the first, with the rest as context
-            raise failures.exceptions[0] from failures
-        return [task.result() for task in tasks]
+        return await together([partial(self._tenant, work) for work in works], _TENANTS_AT_ONCE)
 
     async def _tenant(self, work: Work) -> _Done:
         owed = await self._graph.outbox(work.tenant, self._consolidator.mark).open(work.sessions)
         done = _Done()
-        for part in work.parts(self._most_events):
-            left = part.without(done.poisoned)
-            if not left.sessions:
-                continue
-            try:
-                outcome = await self._consolidator.consolidate(left)
-            except BudgetSpent as error:
-                done.resumes_at = min(error.resumes_at, datetime.now(UTC) + _ASK_AGAIN)
-                break
-            done.changes += outcome.changes
-            done.poisoned |= outcome.poisoned
-            done.finished.update(left.without(outcome.poisoned).ids)
+        await together(
+            [partial(self._chain, parts, done) for parts in chained(work.parts(self._most_events))], self._at_once
+        )
         if owed:
             told = done.changes
             done.changes = [
@@ -189,6 +173,22 @@ class StageHandler:
                 *await self._standing(work.tenant, owed, told),
             ]
         return done
+
+    async def _chain(self, parts: Sequence[Work], done: _Done) -> None:
+        for part in parts:
+            left = part.without(done.poisoned)
+            if not left.sessions:
+                continue
+            if done.resumes_at is not None:  # the tenant's budget is spent
+                return
+            try:
+                outcome = await self._consolidator.consolidate(left)
+            except BudgetSpent as error:
+                done.resumes_at = min(error.resumes_at, datetime.now(UTC) + _ASK_AGAIN)
+                return
+            done.changes += outcome.changes
+            done.poisoned |= outcome.poisoned
+            done.finished.update(left.without(outcome.poisoned).ids)
 
     async def _withdrawn(self, work: Work, told: Sequence[Change]) -> list[Change]:
         """Give the edges that these events removed, without those told anyway."""
@@ -206,6 +206,34 @@ class StageHandler:
         stood = await self._graph.outbox(tenant, self._consolidator.mark).standing(sorted(around))
         known = {_key(change.edge) for change in told}
         return [Change(session, event, edge) for session, event, edge in stood if _key(edge) not in known]
+
+
+async def together(jobs: Sequence[Callable[[], Awaitable[T]]], most: int) -> list[T]:
+    """Run jobs, at most so many at a time; gives their results in order. The first that fails cancels the others."""
+    room = asyncio.Semaphore(most)
+
+    async def one(job: Callable[[], Awaitable[T]]) -> T:
+        async with room:
+            return await job()
+
+    try:
+        async with asyncio.TaskGroup() as group_:
+            tasks = [group_.create_task(one(job)) for job in jobs]
+    except BaseExceptionGroup as failures:
+        # the driver of the handler tells errors apart by their class: give it the first, with the rest as context
+        raise failures.exceptions[0] from failures
+    return [task.result() for task in tasks]
+
+
+def chained(parts: Iterable[Work]) -> list[list[Work]]:
+    """Give parts in lists that share no session: a session that was cut is worked on in order."""
+    chains: list[list[Work]] = []
+    for part in parts:
+        if chains and not chains[-1][-1].sessions.keys().isdisjoint(part.sessions):
+            chains[-1].append(part)
+        else:
+            chains.append([part])
+    return chains
 
 
 def _key(edge: Mapping[str, Any]) -> tuple[str, ...]:

@@ -23,6 +23,8 @@ from memory.vectors import Vectors
 _EVENTS = 512
 _EVENTS_OF_ENTITIES = 32
 _EVENTS_OF_A_MODEL = 24
+#: Goes of a tenant that are under way together: while one waits for the model, the other reads and writes.
+_GOES_OF_A_MODEL = 2
 
 
 @asynccontextmanager
@@ -40,14 +42,12 @@ async def open_handler(stage: str, settings: Settings) -> AsyncIterator[Handler]
         graph = await stack.enter_async_context(Graph.open(settings))
         await graph.ensure_schema()
         consolidator = await _consolidator(mark, graph, settings, stack)
-        yield StageHandler(consolidator, graph, most_events=_most_events(mark, settings))
-
-
-def _most_events(mark: Mark, settings: Settings) -> int:
-    asks = mark in {Mark.ENTITIES, Mark.CAUSAL} and settings.llm_provider is not LlmProvider.RULES
-    if asks:
-        return _EVENTS_OF_A_MODEL
-    return _EVENTS_OF_ENTITIES if mark is Mark.ENTITIES else _EVENTS
+        if mark in {Mark.ENTITIES, Mark.CAUSAL} and settings.llm_provider is not LlmProvider.RULES:
+            yield StageHandler(consolidator, graph, most_events=_EVENTS_OF_A_MODEL, at_once=_GOES_OF_A_MODEL)
+        else:
+            yield StageHandler(
+                consolidator, graph, most_events=_EVENTS_OF_ENTITIES if mark is Mark.ENTITIES else _EVENTS
+            )
 
 
 async def _consolidator(mark: Mark, graph: Graph, settings: Settings, stack: AsyncExitStack) -> Consolidator:

@@ -22,6 +22,8 @@ HELD_RECORDS = 10_000
 HELD_BYTES = BATCH_BYTES
 #: Stages that ask a model when one is configured.
 ASKING = frozenset({Stage.ENTITIES, Stage.CAUSAL})
+#: Full windows of one batch of a stage that asks a model: one is read and written while the other waits for the model.
+_WINDOWS_OF_A_MODEL = 2
 #: Events of one batch of a stage that asks nobody: as many as its writes take well.
 _BATCH_EVENTS = 512
 
@@ -86,7 +88,7 @@ def gathering_of(stage: Stage, settings: Settings) -> Gathering | None:
             settings.window_max_events,
             settings.llm_window_quiet_ms / 1_000,
             settings.llm_window_max_age_ms / 1_000,
-            settings.window_max_events,
+            _WINDOWS_OF_A_MODEL * settings.window_max_events,
         )
     return Gathering(
         settings.window_max_events,

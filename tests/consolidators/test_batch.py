@@ -1,12 +1,14 @@
 """What every stage does around its own work: isolation, budgets, and telling every edge though a worker dies."""
 
+import asyncio
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from consolidators.batch import Outcome, StageHandler, Work
+from consolidators.batch import Outcome, StageHandler, Work, chained, together
 from consolidators.factory import open_handler
 from memory.errors import BudgetSpent, StoreUnavailable
 from memory.events import AgentEvent
@@ -156,3 +158,33 @@ async def test_an_edge_that_stands_again_is_not_told_as_taken_back(memory: Memor
     await memory.graph.eraser(memory.tenant).remove(Doomed("s1", (memory.id("e1"),)))
     again = edges_of(await memory.run("entities", records))
     assert not any(edge.get("withdrawn") for edge in again)
+
+
+def test_parts_of_one_session_stay_in_order_and_others_go_side_by_side() -> None:
+    work = Work("t", {"a": ("1", "2"), "b": tuple("345678"), "c": ("9",)})
+    chains = chained(work.parts(3))
+    assert [[dict(part.sessions) for part in parts] for parts in chains] == [
+        [{"a": ("1", "2")}],
+        [{"b": ("3", "4", "5")}, {"b": ("6", "7", "8")}],
+        [{"c": ("9",)}],
+    ]
+
+
+async def test_so_many_jobs_run_together_and_a_failure_is_told_by_its_own_error() -> None:
+    running: list[int] = []
+    most = 0
+
+    async def job(number: int) -> int:
+        nonlocal most
+        running.append(number)
+        most = max(most, len(running))
+        await asyncio.sleep(0)
+        running.remove(number)
+        if number == 9:
+            raise StoreUnavailable("gone")
+        return number
+
+    assert await together([partial(job, number) for number in range(7)], 3) == list(range(7))
+    assert most == 3
+    with pytest.raises(StoreUnavailable, match="gone"):
+        await together([partial(job, number) for number in (9, 1, 2)], 1)
