@@ -21,8 +21,6 @@ from memory.identity import HELD, pinned_to
 from memory.names import name_form
 from memory.relations import Origin
 
-#: A model's proposal is carried out from this confidence on; below it is only kept.
-APPLY_FROM = 0.9
 #: Changes given of a history.
 MAX_HISTORY = 1_000
 
@@ -85,30 +83,81 @@ class EntityEditor:
 
         return await self._bolt.transact(work, what="split of an entity")
 
-    async def propose(self, name: str, into: str, why: Why) -> list[NameChange]:
-        """Take a model's word that two spellings are one: carried out when it is sure enough, else kept as a proposal.
+    async def propose(self, name: str, into: str, why: Why, *, same: bool = True) -> list[NameChange]:
+        """Keep a model's word that two entities are one, or that they are not (`same`); nothing moves.
 
-        Never against what was decided before about `name`. The same proposal is kept once.
+        `accept` and `reject` decide. Never against what was decided before about `name`; a pair is judged once.
         """
-        confidence = why.confidence or 0.0
 
         async def work(transaction: Transaction) -> list[NameChange]:
             serial = await hold_tenant(transaction, self.tenant)
             source, target = await self._keys(transaction, (name, into))
             names = await read_names(transaction, self.tenant, [source, target], hold=True)
-            if source == target or names[source].known.pinned:
+            if source == target or names[source].known.pinned or await self._judged(transaction, source, target):
                 return []
-            if confidence >= APPLY_FROM:
-                return await self._bind(transaction, names[source], target, names, why, serial)
-            proposal = NameChange(
-                source, source, target, "proposed", why.origin, confidence, why.at_us, 0, why.author, why.reason, True
+            judged = NameChange(
+                form=source,
+                before=source,
+                after=target,
+                rule="proposed" if same else "judged-apart",
+                origin=why.origin,
+                confidence=why.confidence or 0.0,
+                at_us=why.at_us,
+                author=why.author,
+                reason=why.reason,
+                proposed=same,
+                prompt_version=why.prompt_version,
             )
-            row = history_row(self.tenant, proposal, serial)
-            row["uid"] = uid(self.tenant, f"proposal|{source}|{target}")
-            await transaction.run(EntityStatement.CHANGES_PUT, rows=[row])
-            return [proposal]
+            await self._put_judged(transaction, judged, serial)
+            return [judged]
 
         return await self._bolt.transact(work, what="proposal about entities")
+
+    async def judged(self) -> list[NameChange]:
+        """Give what a model said of pairs (proposals, and pairs kept apart), the surest first; at most 1,000."""
+        bounds = {"low": uid(self.tenant, "proposal|"), "high": uid(self.tenant, "proposal}")}
+
+        async def work(transaction: Transaction) -> list[Mapping[str, object]]:
+            return await transaction.collected(EntityStatement.CHANGES_OF, **bounds, form="", limit=MAX_HISTORY)
+
+        found = [_change(row) for row in await self._bolt.transact(work, what="proposals about entities")]
+        return sorted(found, key=lambda one: (-one.confidence, one.form, one.after))
+
+    async def accept(self, name: str, into: str, why: Why) -> list[NameChange]:
+        """Carry a proposal out, as `merge` does; raises `NotFound` when there is none that is open for these names."""
+
+        async def work(transaction: Transaction) -> list[NameChange]:
+            serial = await hold_tenant(transaction, self.tenant)
+            proposal = await self._open(transaction, name, into)
+            source, target = await self._keys(transaction, (proposal.form, proposal.after))
+            names = await read_names(transaction, self.tenant, [source, target], hold=True)
+            decided = replace(proposal, rule="accepted", proposed=False)
+            await self._put_judged(transaction, decided, serial)
+            if source == target:  # something else has joined them meanwhile
+                return []
+            return await self._bind(transaction, names[source], target, names, why, serial)
+
+        return await self._bolt.transact(work, what="merge of entities")
+
+    async def reject(self, name: str, into: str, why: Why) -> list[NameChange]:
+        """Close a proposal without a merge: it is not made again. Raises `NotFound` as `accept` does."""
+
+        async def work(transaction: Transaction) -> list[NameChange]:
+            serial = await hold_tenant(transaction, self.tenant)
+            proposal = await self._open(transaction, name, into)
+            decided = replace(
+                proposal,
+                rule="rejected",
+                proposed=False,
+                origin=why.origin,
+                author=why.author,
+                at_us=why.at_us,
+                reason=why.reason or proposal.reason,
+            )
+            await self._put_judged(transaction, decided, serial)
+            return [decided]
+
+        return await self._bolt.transact(work, what="rejection of a proposal")
 
     async def history(self, name: str = "", *, limit: int = MAX_HISTORY) -> list[NameChange]:
         """Give what changed of a spelling or an entity, or of all, the newest first."""
@@ -147,6 +196,28 @@ class EntityEditor:
             return await self._bind(transaction, name, decision.into, names, why, serial)
 
         return await self._bolt.transact(work, what="decision about entities")
+
+    async def _open(self, transaction: Transaction, name: str, into: str) -> NameChange:
+        found = await self._judged(transaction, name_form(name), name_form(into))
+        if found is None or not found.proposed:
+            raise NotFound(f"no open proposal says that {name!r} is {into!r}", hint="see `magma entities proposals`")
+        return found
+
+    async def _judged(self, transaction: Transaction, source: str, target: str) -> NameChange | None:
+        """Give what was judged of a pair, either way round."""
+        for one, other in ((source, target), (target, source)):
+            rows = await transaction.collected(EntityStatement.CHANGE_AT, uid=self._proposal_uid(one, other))
+            if rows:
+                return _change(rows[0])
+        return None
+
+    async def _put_judged(self, transaction: Transaction, judged: NameChange, serial: int) -> None:
+        row = history_row(self.tenant, judged, serial)
+        row["uid"] = self._proposal_uid(judged.form, judged.after)
+        await transaction.run(EntityStatement.CHANGES_PUT, rows=[row])
+
+    def _proposal_uid(self, source: str, target: str) -> str:
+        return uid(self.tenant, f"proposal|{source}|{target}")
 
     async def _keys(self, transaction: Transaction, spellings: Sequence[str]) -> list[str]:
         forms = [name_form(spelling) for spelling in spellings]
@@ -198,4 +269,5 @@ def _change(row: Mapping[str, object]) -> NameChange:
         author=str(row["author"]),
         reason=str(row["reason"]),
         proposed=bool(row["proposed"]),
+        prompt_version=str(row.get("prompt_version") or ""),
     )

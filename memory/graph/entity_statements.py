@@ -131,6 +131,16 @@ WHERE c.uid > $low AND c.uid < $high AND ($form = '' OR c.form = $form OR c.befo
 WITH c ORDER BY c.uid DESC LIMIT $limit
 RETURN collect(properties(c))"""
 
+    CHANGE_AT = """
+MATCH (c:EntityChange {uid: $uid})
+RETURN collect(properties(c))"""
+
+    # A few events that name an entity, whichever the server finds first.
+    EXAMPLES_OF = """
+MATCH (e:Entity {uid: $uid})<-[:MENTIONS]-(n:Event)
+WITH n LIMIT $limit
+RETURN collect(n.id)"""
+
     CHANGES_PUT = """
 UNWIND $rows AS row
 MERGE (c:EntityChange {uid: row.uid})

@@ -139,7 +139,7 @@ class SupersededBy:
 class NameChange:
     """A spelling (`form`) that stands for another entity than before; keys, "" for none. Kept as history.
 
-    `moved`: mentions that went with it; `at_us`: UTC microseconds; `proposed`: a model said so and was not sure enough,
+    `moved`: mentions that went with it; `at_us`: UTC microseconds; `proposed`: a model said so and nobody has decided,
     nothing has moved.
     """
 
@@ -154,6 +154,7 @@ class NameChange:
     author: str = ""
     reason: str = ""
     proposed: bool = False
+    prompt_version: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ class Why:
     author: str = ""
     reason: str = ""
     confidence: float | None = None
+    prompt_version: str = ""
 
 
 async def learn_names(bolt: Bolt, tenant: str, mentions: Sequence[Mention]) -> list[NameChange]:
@@ -160,5 +161,6 @@ def history_row(tenant: str, change: NameChange, serial: int) -> dict[str, objec
             "author": change.author,
             "reason": change.reason,
             "proposed": change.proposed,
+            "prompt_version": change.prompt_version,
         },
     }

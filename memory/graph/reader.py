@@ -130,6 +130,11 @@ class GraphReader:
         rows = await self._named_page(Query.ENTITIES_PAGE_END, Query.ENTITIES_PAGE, after, limit)
         return [_entity(row) for row in sorted(rows, key=_first_of)[:limit]]
 
+    async def examples_of(self, key: str, *, limit: int) -> list[str]:
+        """Give the ids of a few events that mention an entity, sorted; which ones is not said."""
+        found = await self._collected(EntityStatement.EXAMPLES_OF, uid=uid(self.tenant, key), limit=limit)
+        return sorted(found)
+
     async def mentions(self, ids: Sequence[str]) -> list[MentionEdge]:
         """Give which entities the events mention or are spoken by, each once for an event, in a stable order."""
         rows = await self._unwound(Query.MENTIONS_OF, ids)

@@ -2,13 +2,16 @@
 
 import re
 from dataclasses import dataclass
+from typing import TypeVar
 
 import orjson
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from memory.llm.model import Findings, FoundCause, FoundEntity, Summary
 from memory.llm.rendering import Rendered, visible
 from memory.llm.schema import Reading
+
+A = TypeVar("A", bound=BaseModel)
 
 _THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL | re.IGNORECASE)
 #: How an id may look that is shown to the model again: whatever else it wrote must not come back as our words.
@@ -36,6 +39,11 @@ class Limits:
 
 
 def parse(content: str | None) -> Reading:
+    """Read a `Reading`; raises `BadAnswer`."""
+    return parse_as(Reading, content)
+
+
+def parse_as(model: type[A], content: str | None) -> A:
     """Read the JSON object of an answer, with or without a fence, a thought or prose around it; raises `BadAnswer`."""
     if content is None or not content.strip():
         raise BadAnswer("it was empty")
@@ -51,7 +59,7 @@ def parse(content: str | None) -> Reading:
     except orjson.JSONDecodeError as error:
         raise BadAnswer(f"it was not valid JSON: {error.msg} at character {error.pos}") from error
     try:
-        return Reading.model_validate(raw)
+        return model.model_validate(raw)
     except ValidationError as error:
         problems = "; ".join(
             f"{'.'.join(str(part) for part in item['loc'])}: {item['msg']}" for item in error.errors()[:5]

@@ -85,22 +85,45 @@ async def test_what_cannot_be_decided_says_why(graph: Graph, tenant: str) -> Non
         await editor.merge("Ledger", "Bookkeeper", OPERATOR)
 
 
-async def test_a_models_proposal_is_carried_out_when_it_is_sure_and_kept_when_it_is_not(
-    graph: Graph, tenant: str
-) -> None:
+SURE = Why(Origin.LLM, T0, "test-model", "role", 0.95, "merge-1")
+
+
+async def test_a_models_proposal_moves_nothing_until_an_operator_accepts_it(graph: Graph, tenant: str) -> None:
     await store(graph, tenant)
     editor = graph.editor(tenant)
-    unsure = Why(Origin.LLM, T0, "test-model", "both keep books", 0.6)
-    sure = Why(Origin.LLM, T0, "test-model", "both keep books", 0.95)
-    assert [one.proposed for one in await editor.propose("Bookkeeper", "Ledger", unsure)] == [True]
-    await editor.propose("Bookkeeper", "Ledger", unsure)
-    [kept] = await editor.history("bookkeeper")
-    assert (kept.proposed, kept.confidence, kept.author, kept.after) == (True, 0.6, "test-model", "ledger")
+    assert [one.proposed for one in await editor.propose("Bookkeeper", "Ledger", SURE)] == [True]
+    assert await editor.propose("Ledger", "Bookkeeper", SURE) == []  # a pair is judged once, either way round
+    [kept] = await editor.judged()
+    assert (kept.form, kept.after, kept.confidence, kept.author) == ("bookkeeper", "ledger", 0.95, "test-model")
+    assert (kept.reason, kept.prompt_version, kept.origin) == ("role", "merge-1", Origin.LLM)
     assert "bookkeeper" in await graph.reader(tenant).entities(["bookkeeper"])
-    assert told(await editor.propose("Bookkeeper", "Ledger", sure)) == {("bookkeeper", "bookkeeper", "ledger", 2)}
+    assert told(await editor.accept("Bookkeeper", "Ledger", OPERATOR)) == {("bookkeeper", "bookkeeper", "ledger", 2)}
+    assert [(one.rule, one.proposed) for one in await editor.judged()] == [("accepted", False)]
+    assert await graph.reader(tenant).entities(["bookkeeper"]) == {}
+    with pytest.raises(NotFound):
+        await editor.accept("Bookkeeper", "Ledger", OPERATOR)
     await editor.split("Bookkeeper", OPERATOR)
+    assert "bookkeeper" in await graph.reader(tenant).entities(["bookkeeper"])
+
+
+async def test_a_rejected_proposal_is_closed_and_not_made_again(graph: Graph, tenant: str) -> None:
+    await store(graph, tenant)
+    editor = graph.editor(tenant)
+    await editor.propose("Bookkeeper", "Ledger", SURE)
+    [closed] = await editor.reject("Bookkeeper", "Ledger", OPERATOR)
+    assert (closed.rule, closed.proposed, closed.author) == ("rejected", False, OPERATOR.author)
+    assert await editor.propose("Bookkeeper", "Ledger", SURE) == []
+    with pytest.raises(NotFound):
+        await editor.reject("Bookkeeper", "Ledger", OPERATOR)
+    assert {"bookkeeper", "ledger"} <= (await graph.reader(tenant).entities(["bookkeeper", "ledger"])).keys()
+
+
+async def test_a_model_proposes_nothing_against_an_operator(graph: Graph, tenant: str) -> None:
+    await store(graph, tenant)
+    editor = graph.editor(tenant)
     await editor.split("Mel", OPERATOR)
-    assert await editor.propose("Mel", "Melanie", sure) == []  # not against an operator
+    assert await editor.propose("Mel", "Melanie", SURE) == []
+    assert await editor.judged() == []
 
 
 async def test_history_tells_who_when_why_and_how_many_the_newest_first(graph: Graph, tenant: str) -> None:
