@@ -11,11 +11,12 @@ from memory.erasure import Erasure, Removed, ScopeKind
 from memory.errors import StoreUnavailable
 from memory.events import EventNode
 from memory.graph import Graph
-from memory.graph.erasing import Doomed
+from memory.graph.erasing import GraphEraser
+from memory.graph.erasing_pages import Doomed, Page, Standing
 from memory.vectors import Vectors
 
 #: Told of a page of events before anything of it is removed.
-BeforePage = Callable[[Doomed], Awaitable[None]]
+BeforePage = Callable[[Sequence[Doomed]], Awaitable[None]]
 
 
 @dataclass(slots=True)
@@ -40,60 +41,69 @@ class Forgetting:
         eraser = self._graph.eraser(erasure.scope.tenant)
         standing = await eraser.open(erasure)
         if standing.receipt:
-            return Forgotten(standing.removed, receipt=standing.receipt)
+            # what is cut anew is told again: the run that left the receipt may have broken off before it was told
+            return Forgotten(standing.removed, await self._uncut(erasure, standing), standing.receipt)
         tenant = erasure.scope.tenant
         extractions = self._graph.extractions(tenant)
         whole = erasure.scope.kind is ScopeKind.TENANT
         if whole:
             await extractions.forget()
-        uncut: dict[str, tuple[str, ...]] = {}
-        async for session in eraser.sessions(erasure, standing):
-            async for doomed in eraser.doomed(erasure, session):
-                await before(doomed)
+        async for page in eraser.covered.pages(erasure, standing):
+            if page.doomed:
+                await before(page.doomed)
                 if not whole:
-                    await extractions.forget(doomed.ids)
-                vectors = await self._drop_vectors(tenant, doomed.ids)
-                await eraser.remove(doomed, erasure, vectors=vectors, learn=not whole)
-            left = [ident async for ids in eraser.uncut(session) for ident in ids]
-            if left:
-                uncut[session] = tuple(left)
-            await eraser.rebuild(session)
+                    await extractions.forget(page.ids)
+                await self._drop_vectors(eraser, page.ids)
+                await eraser.remove(page, erasure, settle=not whole)
+            for session in () if whole else page.ended:
+                await eraser.rebuild(session)
         if whole and not await eraser.sweep(erasure):
+            async for session in eraser.covered.sessions(erasure, standing):
+                await eraser.rebuild(session)
             await eraser.relearn()
         await eraser.sweep_history()
-        return Forgotten((await eraser.standing(erasure)).removed, uncut)
+        return Forgotten((await eraser.standing(erasure)).removed, await self._uncut(erasure, standing))
 
     async def nothing_left(self, erasure: Erasure) -> bool:
         """Look again whether the stores hold anything that the erasure covers."""
         eraser = self._graph.eraser(erasure.scope.tenant)
         standing = await eraser.standing(erasure)
-        async for session in eraser.sessions(erasure, standing):
-            async for _ in eraser.doomed(erasure, session):
+        async for page in eraser.covered.pages(erasure, standing):
+            if page.doomed:
                 return False
         return True
 
     async def refuse(self, nodes: Sequence[EventNode]) -> set[str]:
         """Give the uids of events that were erased; what was written of them meanwhile is gone when this returns."""
         refused = await self._graph.forgotten(nodes)
-        written: dict[tuple[str, str], list[str]] = {}
+        written: dict[str, dict[str, list[str]]] = {}
         for node in nodes:
             if node.uid in refused:
-                written.setdefault((node.tenant, node.session), []).append(node.id)
-        for (tenant, session), ids in written.items():
-            await self._vectors.writer(tenant).delete(ids)
+                written.setdefault(node.tenant, {}).setdefault(node.session, []).append(node.id)
+        for tenant, sessions in written.items():
+            page = Page(tuple(Doomed(session, tuple(ids)) for session, ids in sessions.items()), tuple(sessions))
+            await self._vectors.writer(tenant).delete(page.ids)
             eraser = self._graph.eraser(tenant)
-            if (await eraser.remove(Doomed(session, tuple(ids)))).events:
-                await eraser.rebuild(session)
+            if (await eraser.remove(page)).events:
+                for session in page.ended:
+                    await eraser.rebuild(session)
         return refused
 
-    async def _drop_vectors(self, tenant: str, ids: Sequence[str]) -> int:
-        """Remove the vectors of these events and look that they are gone; gives how many there were."""
-        reader = self._vectors.reader(tenant)
-        there = await reader.present(ids)
+    async def _uncut(self, erasure: Erasure, standing: Standing) -> dict[str, tuple[str, ...]]:
+        """Give the events, by session, that the erasure may have left without an episode."""
+        left: dict[str, tuple[str, ...]] = {}
+        async for session, ids in self._graph.eraser(erasure.scope.tenant).covered.uncut(erasure, standing):
+            left[session] = left.get(session, ()) + ids
+        return left
+
+    async def _drop_vectors(self, eraser: GraphEraser, ids: Sequence[str]) -> None:
+        """Remove the vectors of these events and look that they are gone; the graph notes first which there were."""
+        reader = self._vectors.reader(eraser.tenant)
+        there = sorted(await reader.present(ids))
         if not there:
-            return 0
-        await self._vectors.writer(tenant).delete(sorted(there))
-        left = await reader.present(sorted(there))
+            return
+        await eraser.note_vectors(there)
+        await self._vectors.writer(eraser.tenant).delete(there)
+        left = await reader.present(there)
         if left:
             raise StoreUnavailable(f"{len(left)} erased vectors can still be read", hint="the erasure is tried again")
-        return len(there)

@@ -4,6 +4,7 @@ A letter keeps the key of its record, so it cannot be compacted away. The letter
 others, then everything before them is deleted. A crash between the two leaves them twice; a letter counts by its place.
 """
 
+import asyncio
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,11 +17,13 @@ from memory.events import derive_id
 from memory.records import Record
 from memory.settings import Settings
 from streams.admin import delete_before
+from streams.attempts import leading
 from streams.dlq import LETTER_HEADER, DeadLetter, Settled, settle
 from streams.identity import header
 from streams.letters import split_headers
 from streams.publisher import Publisher, Sendable
 from streams.scan import scan
+from streams.scope import apart
 from streams.topics import Topic
 
 _log = logging.getLogger(__name__)
@@ -49,14 +52,27 @@ class _Topic:
 async def remove_letters(settings: Settings, publisher: Publisher, erasure: Erasure) -> Letters:
     """Remove the letters that the erasure covers; raises `StoreUnavailable`."""
     found = Letters()
-    for topic in Topic:
-        read = await _read(settings, topic, erasure)
+    for topic, read in (await _read_all(settings, erasure)).items():
         found.unreadable += read.unreadable
         if read.go and await _rewrite(settings, publisher, topic, read):
             found.removed += len(read.go)
         else:
             found.left += len(read.go)
     return found
+
+
+async def _read_all(settings: Settings, erasure: Erasure) -> dict[Topic, _Topic]:
+    """Read all topics of dead letters at once, for each read waits a while at its topic's end."""
+    try:
+        return await apart(_together(settings, erasure))
+    except BaseExceptionGroup as group:
+        raise leading(group) from group
+
+
+async def _together(settings: Settings, erasure: Erasure) -> dict[Topic, _Topic]:
+    async with asyncio.TaskGroup() as group:
+        reads = {topic: group.create_task(_read(settings, topic, erasure)) for topic in Topic}
+    return {topic: task.result() for topic, task in reads.items()}
 
 
 async def _read(settings: Settings, topic: Topic, erasure: Erasure) -> _Topic:

@@ -16,7 +16,7 @@ from memory.erasure import Erasure, Receipt, Scope, decode_erasure
 from memory.errors import Poison
 from memory.forgetting import Forgetting
 from memory.graph import Graph
-from memory.graph.erasing import Doomed
+from memory.graph.erasing_pages import Doomed
 from memory.receipts import Signer
 from memory.records import Handled, Outgoing, Record, Rejected, event_key, session_key
 from memory.settings import Settings
@@ -59,11 +59,11 @@ class EraseHandler:
         """Carry one order out; gives its receipt, and what goes to `memory.ingested` for events that stay."""
         tenant = erasure.scope.tenant
         done = await self._forgetting.run(erasure, lambda doomed: self._bury(tenant, doomed))
+        again = [one for session, ids in done.uncut.items() for one in ingested_ids(tenant, session, ids)]
         if done.receipt:
-            return Receipt.model_validate_json(done.receipt), []
+            return Receipt.model_validate_json(done.receipt), again
         found = await stragglers(self._settings, erasure)
-        for session, ids in found.buried.items():
-            await self._bury(tenant, Doomed(session, ids))
+        await self._bury(tenant, [Doomed(session, ids) for session, ids in found.buried.items()])
         letters = await remove_letters(self._settings, self._publisher, erasure)
         verified = await self._forgetting.nothing_left(erasure)
         receipt = self._signer.sign(
@@ -85,13 +85,15 @@ class EraseHandler:
             )
         )
         kept = await self._graph.eraser(tenant).close(erasure, receipt.model_dump_json(exclude_none=True))
-        again = [one for session, ids in done.uncut.items() for one in ingested_ids(tenant, session, ids)]
         return Receipt.model_validate_json(kept), again
 
-    async def _bury(self, tenant: str, doomed: Doomed) -> None:
+    async def _bury(self, tenant: str, doomed: Sequence[Doomed]) -> None:
         """Write a tombstone for each event over its record in the log."""
-        place = session_key(tenant, doomed.session)
-        tombs = [Outgoing(event_key(tenant, doomed.session, ident), None, placed_by=place) for ident in doomed.ids]
+        tombs = [
+            Outgoing(event_key(tenant, one.session, ident), None, placed_by=session_key(tenant, one.session))
+            for one in doomed
+            for ident in one.ids
+        ]
         await self._publisher.publish(Topic.MEMORY_EVENTS.name_in(self._settings), tombs)
 
 

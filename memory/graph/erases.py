@@ -54,11 +54,16 @@ RETURN x.receipt"""
     EVENTS_FOR = """
 UNWIND $uids AS uid
 MATCH (n:Event {uid: uid})
-RETURN collect([n.uid, n.session, n.agent, n.ingested_us, n.parents])"""
+RETURN collect([n.uid, n.session, n.agent, n.ingested_us, n.parents, coalesce(n.vector_seen, false)])"""
+
+    VECTORS_SEEN = """
+UNWIND $uids AS uid
+MATCH (n:Event {uid: uid})
+SET n.vector_seen = true"""
 
     CHAIN_FOR = """
 MATCH (n:Event) WHERE n.chain > $low AND n.chain <= $top
-RETURN collect([n.uid, n.chain, n.agent, n.ingested_us, n.parents, n.c_episodes])"""
+RETURN collect([n.uid, n.chain, n.agent, n.ingested_us, n.parents, n.c_episodes, n.session])"""
 
     EDGES_OF = """
 UNWIND $uids AS uid
@@ -79,6 +84,20 @@ RETURN collect(DISTINCT m.form)"""
 UNWIND $uids AS uid
 MATCH (n:Event {uid: uid})-[:STATES]->(s:Slot)
 RETURN collect(DISTINCT s.uid)"""
+
+    SLOTS_PAGE = "MATCH (s:Slot) WHERE s.uid > $low AND s.uid <= $top RETURN collect(s.uid)"
+
+    CHAIN_BEHIND = """
+UNWIND $uids AS uid
+MATCH (n:Event {uid: uid})-[:NEXT]->(m:Event)
+RETURN collect([n.uid, m.uid, m.chain])"""
+
+    # Changing `rev` first makes writers of one session exclude each other, as Statement.SESSIONS_LOCK does.
+    SESSIONS_HOLD = """
+UNWIND $uids AS uid
+MATCH (s:Session {uid: uid})
+SET s.rev = s.rev + 1
+RETURN collect([s.uid, s.events, s.last_uid])"""
 
     EPISODES_OF = """
 UNWIND $uids AS uid
@@ -107,6 +126,16 @@ RETURN collect([n.uid, found])"""
 UNWIND $uids AS uid
 MATCH (n:Event {uid: uid})
 DETACH DELETE n"""
+
+    SESSIONS_PUT = """
+UNWIND $rows AS row
+MATCH (s:Session {uid: row.uid})
+SET s += row"""
+
+    SESSIONS_DROP = """
+UNWIND $uids AS uid
+MATCH (s:Session {uid: uid})
+DETACH DELETE s"""
 
     EPISODES_DROP = """
 UNWIND $uids AS uid

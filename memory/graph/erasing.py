@@ -1,48 +1,32 @@
 """Forgetting in the graph: events with all that hangs on them, and what is remembered of the erasure itself.
 
-A page of events goes in one transaction, which also adds what it removed to the erasure's node: a crash anywhere
-repeats the rest and counts nothing twice. Entities that nothing mentions any more go with it, and so do the episodes
-that held one of the events, whose titles may quote them; the events that are left are cut into episodes anew.
+A page of events, of as many sessions as it takes, goes in one transaction, which also links what stays over the gap and
+adds what it removed to the erasure's node: a crash anywhere leaves whole chains, repeats the rest and counts nothing
+twice. Entities that nothing mentions any more go with it, and so do the episodes that held one of the events, whose
+titles may quote them; the events that are left are cut into episodes anew.
 """
 
-from collections.abc import AsyncIterator, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from typing import Any
 
-from memory.erasure import Erasure, Removed, Scope, ScopeKind, marker_key
+from memory.erasure import Erasure, Removed, ScopeKind, marker_key
 from memory.events import EventNode, uid
 from memory.graph import forgotten_names
 from memory.graph.batches import chunks
 from memory.graph.chain import session_range
 from memory.graph.driver import Bolt, Transaction
 from memory.graph.erases import Erase, Sweep, SweepEnd
+from memory.graph.erasing_pages import ErasurePages, Page, Standing
 from memory.graph.fact_writes import relearn_slot_in
 from memory.graph.mending import Mender
 from memory.graph.queries import Query
 from memory.graph.statements import Statement
+from memory.graph.unlinking import hold, unlinking
 from memory.relations import Origin
 
-#: Events that go in one transaction.
-PAGE = 500
 _SWEEP_PAGE = 1_000
-_SESSIONS_PAGE = 500
-
-
-@dataclass(frozen=True, slots=True)
-class Doomed:
-    """Events of one session that an erasure covers: their ids, without the tenant."""
-
-    session: str
-    ids: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """What is remembered of an erasure. `removed`: by all its runs so far; `receipt`: JSON, empty until it is done."""
-
-    removed: Removed
-    sessions: tuple[str, ...]
-    receipt: str
+_SLOTS_PAGE = 100
 
 
 class GraphEraser:
@@ -52,6 +36,7 @@ class GraphEraser:
         self._bolt = bolt
         self.tenant = tenant
         self._strip = len(tenant) + 1
+        self.covered = ErasurePages(bolt, tenant)
 
     async def open(self, erasure: Erasure) -> Standing:
         """Remember what is erased, so that nothing of it is written any more, and give how far it has come."""
@@ -104,78 +89,34 @@ class GraphEraser:
 
         return await self._bolt.transact(work, what="read of an erasure")
 
-    async def sessions(self, erasure: Erasure, standing: Standing) -> AsyncIterator[str]:
-        """Give the sessions that may hold events of the erasure. Read on: a session may go while it is worked on."""
-        scope = erasure.scope
-        match scope.kind:
-            case ScopeKind.SESSION:
-                yield str(scope.session)
-            case ScopeKind.EVENT:
-                for session in standing.sessions:
-                    yield session
-            case ScopeKind.AGENT | ScopeKind.TENANT:
-                low, high = session_range(self.tenant)
-                while rows := await self._sessions_page(low, high):
-                    for row in rows:
-                        if scope.kind is ScopeKind.TENANT or scope.agent in row[2]:
-                            yield str(row[1])
-                    low = str(rows[-1][0])
+    async def note_vectors(self, ids: Iterable[str]) -> None:
+        """Note at these events that their vectors are there and go now: they are counted when the events go."""
+        uids = sorted(uid(self.tenant, ident) for ident in ids)
 
-    async def doomed(self, erasure: Erasure, session: str) -> AsyncIterator[Doomed]:
-        """Give the events of a session that the erasure covers, page by page."""
-        async for rows in self._chain(session):
-            ids = tuple(row[0][self._strip :] for row in rows if self._covers(erasure, row))
-            if ids:
-                yield Doomed(session, ids)
+        async def work(transaction: Transaction) -> None:
+            await transaction.run(Erase.VECTORS_SEEN, uids=uids)
 
-    async def remove(
-        self, doomed: Doomed, erasure: Erasure | None = None, *, vectors: int = 0, learn: bool = True
-    ) -> Removed:
-        """Take a page of events out with everything that hangs on them; `vectors`: how many went with them before.
+        if uids:
+            await self._bolt.transact(work, what="note of vectors that go")
 
-        What is removed is counted for the erasure, when one is given. Without `learn` names and entities stay as they
-        are, to be settled once at the end (`relearn`, `sweep`): learning them again costs as much as what is left.
+    async def remove(self, page: Page, erasure: Erasure | None = None, *, settle: bool = True) -> Removed:
+        """Take a page of events out with everything that hangs on them; what goes is counted for the erasure, if given.
+
+        Without `settle` names, entities and facts stay as they are, to be settled once at the end (`relearn`, `sweep`):
+        page by page it costs as much as what is left.
         """
-        uids = sorted(uid(self.tenant, ident) for ident in doomed.ids)
+        uids = sorted(uid(self.tenant, ident) for ident in page.ids)
 
         async def work(transaction: Transaction) -> Removed:
-            await transaction.collected(Statement.SESSIONS_TOUCH, uids=[uid(self.tenant, doomed.session)])
-            rows = await transaction.collected(Erase.EVENTS_FOR, uids=uids)
-            there = sorted(row[0] for row in rows)
-            if not there:
-                return Removed()
-            beside = await transaction.collected(Erase.CAUSES_BESIDE, uids=there)
-            if beside:
-                await transaction.collected(Statement.CAUSES_LOCK, uid=f"{self.tenant}|causes")
-            names = await forgotten_names.of_events(transaction, self.tenant, there if learn else [])
-            slots = sorted(await transaction.collected(Erase.SLOTS_OF, uids=there))
-            episodes = sorted(await transaction.collected(Erase.EPISODES_OF, uids=there))
-            edges = int(await transaction.value(Erase.EDGES_OF, uids=there) or 0)
-            await transaction.run(Erase.EVENTS_DROP, uids=there)
-            awaited = [f"{self.tenant}|{row[0][self._strip :]}|{parent}" for row in rows for parent in (row[4] or ())]
-            for part in chunks(awaited):
-                await transaction.run(Statement.AWAITED_REMOVE, uids=part)
-            edges += await self._drop_episodes(transaction, episodes)
-            await self._recount_causes(transaction, sorted(set(beside) - set(there)))
-            for slot in slots:
-                await relearn_slot_in(transaction, self.tenant, slot[self._strip :])
-            orphans = await names.forget(transaction)
-            removed = Removed(len(there), edges, orphans, len(episodes), vectors)
-            if erasure is not None:
+            removed = await self._remove_in(transaction, uids, settle=settle)
+            if erasure is not None and removed != Removed():
                 await transaction.run(Erase.ERASURE_ADD, uid=self._erasure_uid(erasure), **asdict(removed))
             return removed
 
         return await self._bolt.transact(work, what="erasure of events")
 
-    async def uncut(self, session: str) -> AsyncIterator[tuple[str, ...]]:
-        """Give the events of a session that are in no episode any more: they must be cut anew."""
-        async for rows in self._chain(session):
-            ids = tuple(row[0][self._strip :] for row in rows if not row[5])
-            if ids:
-                yield ids
-
     async def rebuild(self, session: str) -> None:
-        """Close the chain over what is gone; a session without events goes."""
+        """Make a session's chain and totals again from the events that are left; a session without events goes."""
         await Mender(self._bolt, self.tenant).rebuild_session(session)
 
     async def sweep_history(self) -> None:
@@ -183,8 +124,9 @@ class GraphEraser:
         await forgotten_names.sweep_history(self._bolt, self.tenant)
 
     async def relearn(self) -> None:
-        """Learn all names of the tenant again, from the events that are left."""
+        """Learn all names and facts of the tenant again, from the events that are left."""
         await forgotten_names.relearn_all(self._bolt, self.tenant)
+        await self._relearn_slots()
 
     async def sweep(self, erasure: Erasure) -> bool:
         """Remove what an erased tenant leaves that hangs on no event; gives False and does nothing while it has one."""
@@ -221,36 +163,46 @@ class GraphEraser:
     def _erasure_uid(self, erasure: Erasure) -> str:
         return uid(self.tenant, str(erasure.id))
 
-    def _covers(self, erasure: Erasure, row: Sequence[Any]) -> bool:
-        """Say whether the erasure covers an event of one of its sessions; `row` as of `Erase.CHAIN_FOR`."""
-        scope: Scope = erasure.scope
-        if row[3] > erasure.at_us:
-            return False
-        if scope.kind is ScopeKind.EVENT:
-            return bool(row[0][self._strip :] == str(scope.event))
-        return scope.kind is not ScopeKind.AGENT or row[2] == scope.agent
+    async def _remove_in(self, transaction: Transaction, uids: Sequence[str], *, settle: bool) -> Removed:
+        rows = await transaction.collected(Erase.EVENTS_FOR, uids=uids) if uids else []
+        if not rows:
+            return Removed()
+        held = await hold(transaction, (uid(self.tenant, row[1]) for row in rows))
+        rows = await transaction.collected(Erase.EVENTS_FOR, uids=uids)  # as they are now that the sessions are held
+        there = sorted(row[0] for row in rows)
+        chains = await unlinking(transaction, held, {row[0]: uid(self.tenant, row[1]) for row in rows})
+        beside = await transaction.collected(Erase.CAUSES_BESIDE, uids=there)
+        if beside:
+            await transaction.collected(Statement.CAUSES_LOCK, uid=f"{self.tenant}|causes")
+        names = await forgotten_names.of_events(transaction, self.tenant, there if settle else [])
+        slots = sorted(await transaction.collected(Erase.SLOTS_OF, uids=there)) if settle else []
+        episodes = sorted(await transaction.collected(Erase.EPISODES_OF, uids=there))
+        edges = int(await transaction.value(Erase.EDGES_OF, uids=there) or 0)
+        await transaction.run(Erase.EVENTS_DROP, uids=there)
+        await chains.settle(transaction)
+        awaited = [f"{self.tenant}|{row[0][self._strip :]}|{parent}" for row in rows for parent in (row[4] or ())]
+        for part in chunks(awaited):
+            await transaction.run(Statement.AWAITED_REMOVE, uids=part)
+        edges += await self._drop_episodes(transaction, episodes)
+        await self._recount_causes(transaction, sorted(set(beside) - set(there)))
+        for slot in slots:
+            await relearn_slot_in(transaction, self.tenant, slot[self._strip :])
+        vectors = sum(bool(row[5]) for row in rows)
+        return Removed(len(there), edges, await names.forget(transaction), len(episodes), vectors)
 
-    async def _sessions_page(self, low: str, high: str) -> list[Any]:
-        async def work(transaction: Transaction) -> list[Any]:
-            top = await transaction.value(Query.SESSIONS_PAGE_END, low=low, high=high, limit=_SESSIONS_PAGE)
-            return [] if top is None else await transaction.collected(Query.SESSIONS_PAGE, low=low, top=top)
-
-        return sorted(await self._bolt.transact(work, what="sessions of an erasure"), key=lambda row: str(row[0]))
-
-    async def _chain(self, session: str) -> AsyncIterator[list[Any]]:
-        """Walk over a session's events in complete pages; those behind the page may go meanwhile."""
-        low, high = session_range(uid(self.tenant, session))
+    async def _relearn_slots(self) -> None:
+        low, high = session_range(self.tenant)
         while True:
 
-            async def work(transaction: Transaction, low: str = low) -> tuple[str | None, list[Any]]:
-                top = await transaction.value(Query.CHAIN_PAGE_END, low=low, high=high, limit=PAGE)
-                return top, [] if top is None else await transaction.collected(Erase.CHAIN_FOR, low=low, top=top)
+            async def work(transaction: Transaction, low: str = low) -> str | None:
+                top = await transaction.value(SweepEnd.SLOT, low=low, high=high, limit=_SLOTS_PAGE)
+                for slot in await transaction.collected(Erase.SLOTS_PAGE, low=low, top=top) if top else []:
+                    await relearn_slot_in(transaction, self.tenant, slot[self._strip :])
+                return None if top is None else str(top)
 
-            top, rows = await self._bolt.transact(work, what="events of an erasure")
+            top = await self._bolt.transact(work, what="learning of facts after an erasure")
             if top is None:
                 return
-            for start in range(0, len(rows), PAGE):
-                yield rows[start : start + PAGE]
             low = top
 
     async def _drop_episodes(self, transaction: Transaction, episodes: Sequence[str]) -> int:

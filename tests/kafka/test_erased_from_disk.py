@@ -15,7 +15,7 @@ from streams.ingest import open_ingest
 from streams.intake import take_in
 from streams.publisher import Publisher
 from streams.topics import Topic
-from tests.erasure.test_erasing import ACCEPTED_MS, a_letter, event
+from tests.erasure.remembered import ACCEPTED_MS, a_letter, event
 from tests.kafka.cluster import KafkaCluster
 from tests.streams.helpers import until
 
