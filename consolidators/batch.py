@@ -248,6 +248,14 @@ def group(values: Sequence[Ingested]) -> list[Work]:
     return [Work(tenant, {name: tuple(ids) for name, ids in sessions.items()}) for tenant, sessions in tenants.items()]
 
 
+#: What `memory.changes` says of an edge: keys, and where it comes from. Nothing that quotes an event (rationale,
+#: surface, title, a fact's values): no erasure reaches what is published, and what is true now the stores tell.
+_TOLD = frozenset(
+    {"type", "source", "target", "kind", "before", "moved", "withdrawn", "entity_type", "cosine", "evidence"}
+    | {"origin", "confidence", "rule", "model", "prompt_version", "created_us"}
+)
+
+
 def published(tenant: str, mark: Mark, changes: Sequence[Change]) -> list[Outgoing]:
     """Give the records of `memory.changes` for a tenant's changes, by session."""
     by_session: dict[str, list[Change]] = {}
@@ -262,7 +270,7 @@ def published(tenant: str, mark: Mark, changes: Sequence[Change]) -> list[Outgoi
                 session=session,
                 stage=mark.value,
                 ids=tuple(dict.fromkeys(change.event for change in part)),
-                edges=tuple(dict(change.edge) for change in part),
+                edges=tuple({name: told for name, told in change.edge.items() if name in _TOLD} for change in part),
             )
             outgoing.append(Outgoing(session_key(tenant, session), value.encode()))
     return outgoing

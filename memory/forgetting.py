@@ -61,6 +61,7 @@ class Forgetting:
             async for session in eraser.covered.sessions(erasure, standing):
                 await eraser.rebuild(session)
             await eraser.relearn()
+        await eraser.drop_unfounded()
         await eraser.sweep_history()
         return Forgotten((await eraser.standing(erasure)).removed, await self._uncut(erasure, standing))
 

@@ -121,7 +121,8 @@ class Ingested(BaseModel):
 class Changed(BaseModel):
     """Value of `memory.changes`: what one consolidation stage added for events of one session. Key: tenant|session.
 
-    `edges`: one object for each edge: type, source, target, origin, confidence and what else its kind carries.
+    `edges`: one object for each edge: type, source, target, origin, confidence and what else its kind carries; never
+    a quote of an event's text.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")

@@ -121,6 +121,10 @@ OPTIONAL MATCH (n)-[r:CAUSES]-(:Event)
 WITH n, collect([startNode(r) = n, r.origin]) AS found
 RETURN collect([n.uid, found])"""
 
+    CAUSES_TOLD = """
+MATCH (n:Event)<-[r:CAUSES]-(c:Event) WHERE n.chain > $low AND n.chain <= $top
+RETURN collect([c.uid, n.uid, r.kind, r.origin, r.evidence])"""
+
     # ---- taking out -------------------------------------------------------------------------------------------------
     EVENTS_DROP = """
 UNWIND $uids AS uid

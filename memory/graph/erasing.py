@@ -22,6 +22,7 @@ from memory.graph.fact_writes import relearn_slot_in
 from memory.graph.mending import Mender
 from memory.graph.queries import Query
 from memory.graph.statements import Statement
+from memory.graph.unfounded import drop_unfounded_in
 from memory.graph.unlinking import hold, unlinking
 from memory.relations import Origin
 
@@ -118,6 +119,23 @@ class GraphEraser:
     async def rebuild(self, session: str) -> None:
         """Make a session's chain and totals again from the events that are left; a session without events goes."""
         await Mender(self._bolt, self.tenant).rebuild_session(session)
+
+    async def drop_unfounded(self) -> None:
+        """Remove causes between events that stay of which an erased event told; walks over all events of the tenant."""
+        low, high = session_range(self.tenant)
+        while True:
+
+            async def work(transaction: Transaction, low: str = low) -> str | None:
+                top = await transaction.value(Query.CHAIN_PAGE_END, low=low, high=high, limit=_SWEEP_PAGE)
+                if top is not None:
+                    ends = await drop_unfounded_in(transaction, self.tenant, low, top)
+                    await self._recount_causes(transaction, sorted(ends))
+                return None if top is None else str(top)
+
+            top = await self._bolt.transact(work, what="removal of causes that nothing tells of")
+            if top is None:
+                return
+            low = top
 
     async def sweep_history(self) -> None:
         """Remove from the history of names what speaks of names that no event has any more."""

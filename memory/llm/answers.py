@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 from memory.llm.model import Findings, FoundCause, FoundEntity, Summary
 from memory.llm.rendering import Rendered, visible
 from memory.llm.schema import Reading
+from memory.text.stopwords import STOP_WORDS
 
 A = TypeVar("A", bound=BaseModel)
 
@@ -92,7 +93,9 @@ def findings(reading: Reading, rendered: Rendered, texts: dict[str, str], limits
             rendered.ids[link.effect],
             link.kind,
             link.confidence,
-            visible(link.rationale)[: bound.chars],
+            _of_its_ends(
+                visible(link.rationale)[: bound.chars], {rendered.ids[link.cause], rendered.ids[link.effect]}, texts
+            ),
         )
         for link in reading.causal_links
         if link.cause != link.effect and not {link.cause, link.effect}.isdisjoint(rendered.new)
@@ -109,3 +112,18 @@ def findings(reading: Reading, rendered: Rendered, texts: dict[str, str], limits
         for short, event in ((short, reading.events[short]) for short in rendered.new)
     ]
     return Findings(tuple(entities), tuple(causes), tuple(summaries))
+
+
+def _of_its_ends(rationale: str, ends: set[str], texts: dict[str, str]) -> str:
+    """Give a rationale, empty when it has a word that only other events than the link's ends have.
+
+    A link is forgotten with its ends and with nothing else: what it says must be theirs.
+    """
+    words = _words(rationale)
+    theirs = {word for ident in ends for word in _words(texts[ident])}
+    others = {word for ident in texts.keys() - ends for word in _words(texts[ident])}
+    return "" if (words & others) - theirs else rationale
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", visible(text).casefold())) - STOP_WORDS

@@ -13,7 +13,7 @@ from consolidators.factory import open_handler
 from memory.errors import BudgetSpent, StoreUnavailable
 from memory.events import AgentEvent
 from memory.graph import Mark
-from memory.graph.erasing import Doomed
+from memory.graph.erasing_pages import Doomed, Page
 from memory.records import Ingested
 from memory.relations import EdgeType
 from tests.consolidators.memory import Memory, edges_of, ingested
@@ -82,8 +82,8 @@ async def test_an_edge_is_told_with_the_same_key_and_provenance_the_second_time(
         lost = {(e["source"], e["target"], e["type"]): e for e in edges_of(await handler.handle(records))}
     for edge in edges_of(await memory.run("entities", records)):
         before = lost[edge["source"], edge["target"], edge["type"]]
-        assert {name: edge.get(name) for name in ("origin", "confidence", "surface")} == {
-            name: before[name] for name in ("origin", "confidence", "surface")
+        assert {name: edge.get(name) for name in ("origin", "confidence", "rule")} == {
+            name: before[name] for name in ("origin", "confidence", "rule")
         }
     assert {kind for _, _, kind in lost} == {EdgeType.MENTIONS, EdgeType.SPOKEN_BY}
 
@@ -133,8 +133,9 @@ async def test_what_a_late_event_took_back_is_told_by_the_next_worker_too(memory
     first, late, last = limit(memory, "e0", 20, 0), limit(memory, "e1", 200, 1), limit(memory, "e2", 24, 2)
     edges = edges_of(await memory.run("entities", await memory.store([first, last])))
     (before,) = [edge for edge in edges if edge["type"] == EdgeType.SUPERSEDES]
-    stated = {(edge["target"], edge["value"]) for edge in edges if edge["type"] == EdgeType.STATES}
-    assert stated == {(before["kind"], "20"), (before["kind"], "24")}
+    stated = {(edge["source"], edge["target"]) for edge in edges if edge["type"] == EdgeType.STATES}
+    assert stated == {(memory.id("e0"), before["kind"]), (memory.id("e2"), before["kind"])}
+    assert not any({"value", "old", "new"} & edge.keys() for edge in edges), "what is published quotes no event"
     records = await memory.store([late])
     async with open_handler("entities", memory.settings) as handler:
         lost = edges_of(await handler.handle(records))  # and dies before anything of it is published
@@ -155,7 +156,7 @@ async def test_an_edge_that_stands_again_is_not_told_as_taken_back(memory: Memor
     records = await memory.store([limit(memory, "e1", 200, 1)])
     async with open_handler("entities", memory.settings) as handler:
         assert any(edge.get("withdrawn") for edge in edges_of(await handler.handle(records)))
-    await memory.graph.eraser(memory.tenant).remove(Doomed("s1", (memory.id("e1"),)))
+    await memory.graph.eraser(memory.tenant).remove(Page((Doomed("s1", (memory.id("e1"),)),)))
     again = edges_of(await memory.run("entities", records))
     assert not any(edge.get("withdrawn") for edge in again)
 

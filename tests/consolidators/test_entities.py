@@ -62,8 +62,8 @@ async def test_a_short_name_joins_the_one_person_that_it_can_mean(memory: Memory
         ]
     )
     edges = edges_of(await memory.run("entities", records))
-    mel = next(edge for edge in edges if edge["surface"] == "Mel")
-    assert (mel["target"], mel["rule"]) == ("melanie", "alias-prefix")
+    mel = next(edge for edge in edges if edge["rule"] == "alias-prefix")
+    assert (mel["source"], mel["target"]) == (memory.id("b"), "melanie")
     assert "mel" not in await memory.reader.entities(["mel"])
 
 

@@ -1,6 +1,7 @@
 """What is erased is gone from both stores, the log and the dead letters, and does not come back."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
@@ -10,7 +11,8 @@ from memory.erasure import Erasure, Receipt, Scope
 from memory.errors import StoreUnavailable
 from memory.events import derive_id
 from memory.receipts import is_genuine
-from memory.records import Record, event_key, session_key
+from memory.records import Outgoing, Record, event_key, session_key
+from memory.relations import CausalEdge, CausalKind, Origin, Provenance
 from memory.settings import load_settings
 from streams.dlq import letters
 from streams.erasures import ask
@@ -244,3 +246,43 @@ async def test_what_a_tenant_says_after_its_erasure_keeps_its_names_and_nothing_
     assert "quill" not in left
     assert "alice" in left
     assert await memory.sound()
+
+
+async def test_a_cause_of_which_an_erased_event_told_goes_and_the_others_stay(memory: Memory) -> None:
+    await memory.take(*[{**event(memory.tenant, n), "parent": None} for n in range(1, 6)])
+    one, two, three, four, told_by = (derive_id(memory.tenant, None, f"e{n}") for n in range(1, 6))
+
+    def cause(source: str, target: str, *by: str) -> CausalEdge:
+        why = Provenance(Origin.RULE, 0.9, 1, rule="cue", rationale="Xylophone", evidence=(source, target, *by))
+        return CausalEdge(source, target, CausalKind.LEADS_TO, why)
+
+    await memory.graph.writer().write_causes(memory.tenant, [cause(one, two, told_by), cause(three, four)])
+    receipt = await memory.erase(event=told_by)
+    (left,) = map(json.loads, memory.dump().edges_of("CAUSES"))
+    assert (left[0], left[2]) == (f"{memory.tenant}|{three}", f"{memory.tenant}|{four}")
+    degrees = {node["id"]: node.get("causes_out", 0) for node in memory.dump().nodes_of("Event")}
+    assert (degrees[one], degrees[three]) == (0, 1)
+    assert receipt.verified
+    assert await memory.sound()
+
+
+async def test_no_quote_is_published_that_an_erasure_could_not_reach(deep: Memory) -> None:
+    said = "Rollback of the gateway failed because the Xylophone certificate of Quentin had expired"
+    handled = [
+        await handler.handle(
+            [Record("memory.ingested", 0, 0, ACCEPTED_MS, one.key, one.value) for one in await stored(deep, said)]
+        )
+        for handler in deep.consolidators
+    ]
+    edges = [edge for each in handled for one in each.outgoing for edge in orjson.loads(one.value or b"")["edges"]]
+    assert {edge["type"] for edge in edges} >= {"MENTIONS", "PART_OF"}
+    assert not any({"rationale", "surface", "title", "value", "old", "new", "form"} & edge.keys() for edge in edges)
+    assert said not in json.dumps(edges)
+
+
+async def stored(memory: Memory, said: str) -> Sequence[Outgoing]:
+    """Let one event through the fast path alone; gives what consolidation would be told of."""
+    record = Record("agent.events", 0, 1, ACCEPTED_MS, None, orjson.dumps(event(memory.tenant, 1, text=said)))
+    (out,) = take_in([record], memory.settings).outgoing
+    done = await memory.ingest.handle([Record("memory.events", 0, 1, ACCEPTED_MS, out.key, out.value, out.headers)])
+    return done.outgoing

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from memory.errors import UnusableModelOutput
 from memory.events import EventNode
 from memory.llm import Findings, Window
-from memory.llm.answers import BadAnswer, Limits, findings, parse
+from memory.llm.answers import BadAnswer, Limits, _of_its_ends, findings, parse
 from memory.llm.prompts import load_prompt
 from memory.llm.rendering import content_key, render, visible
 from memory.llm.schema import reading_schema
@@ -199,3 +199,16 @@ def test_every_new_event_has_its_place_in_the_schema_and_no_other_has() -> None:
     links = schema["properties"]["causal_links"]["items"]["properties"]
     assert schema["properties"]["events"]["required"] == ["e2", "e3"]
     assert links["cause"]["enum"] == links["effect"]["enum"] == ["e1", "e2", "e3"]
+
+
+@pytest.mark.parametrize(
+    ("rationale", "kept"),
+    [
+        ("the disk was full, then it stopped", True),
+        ("full, as Zacharias said", False),
+        ("a paraphrase of its own", True),
+    ],
+)
+def test_a_rationale_says_nothing_that_only_another_event_says(rationale: str, kept: bool) -> None:
+    texts = {"one": "The disk is full", "two": "It stopped", "three": "Zacharias knows that it stopped"}
+    assert _of_its_ends(rationale, {"one", "two"}, texts) == (rationale if kept else "")
