@@ -14,7 +14,9 @@ from uuid import uuid4
 import httpx
 import uvicorn
 
+from memory import erasure
 from memory.settings import Settings
+from query_api.auth.caller import Scope
 from query_api.service import make_app
 from tests.query.small_memory import Said, small_memory
 from tests.security.faces import make_key
@@ -34,12 +36,16 @@ class Tenant:
 
 @dataclass(frozen=True)
 class Served:
-    """The service, at `port` of this machine; `ours` attacks, `theirs` is attacked."""
+    """The service, at `port` of this machine; `ours` attacks, `theirs` is attacked.
+
+    `orders`: whose memory was ordered to be erased, order by order. They are noted and not carried out.
+    """
 
     port: int
     ours: Tenant
     theirs: Tenant
     settings: Settings
+    orders: list[str]
 
     @property
     def url(self) -> str:
@@ -67,7 +73,7 @@ async def _remember(settings: Settings, keys: Path, name: str) -> Tenant:
         nodes = await memory.write(*said)
         await memory.name(nodes)
         ids = tuple(node.id for node in nodes)
-    return Tenant(name, make_key(keys, name)[1], secret, ids)
+    return Tenant(name, make_key(keys, name, list(Scope))[1], secret, ids)
 
 
 @contextmanager
@@ -87,8 +93,14 @@ def served(stack: Settings, folder: Path) -> Iterator[Served]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
+    orders: list[str] = []
+
+    async def order(scope: erasure.Scope) -> erasure.Erasure:
+        orders.append(scope.tenant)
+        return erasure.Erasure.of(scope, 1)
+
     config = uvicorn.Config(
-        make_app(settings),
+        make_app(settings, order=order),
         host="127.0.0.1",
         port=port,
         http="h11",
@@ -99,7 +111,7 @@ def served(stack: Settings, folder: Path) -> Iterator[Served]:
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, name="served")
     thread.start()
-    found = Served(port, ours, theirs, settings)
+    found = Served(port, ours, theirs, settings, orders)
     try:
         until_s = time.monotonic() + 60
         while not (server.started and _answers(found)):

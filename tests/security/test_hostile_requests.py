@@ -92,6 +92,40 @@ def test_no_listing_gives_what_is_not_ours(
     check(service, client.get(listing, params=asked))
 
 
+@tries(60)
+@given(
+    method=st.sampled_from(["DELETE", "GET", "POST"]),
+    path=st.sampled_from(
+        ["/v1/events/{}", "/v1/sessions/{}", "/v1/agents/{}", "/v1/tenant", "/v1/tenant/{}", "/v1/receipts/{}"]
+    ),
+    text=nasty,
+    theirs=guess,
+    parameters=st.dictionaries(st.sampled_from(["tenant", "scope", "limit"]), nasty, max_size=1),
+    claimed=st.one_of(st.none(), nasty, st.just("theirs")),
+)
+def test_no_order_to_forget_reaches_another_tenant(
+    service: Served,
+    client: httpx.Client,
+    method: str,
+    path: str,
+    text: str,
+    theirs: int,
+    parameters: dict[str, str],
+    claimed: str | None,
+) -> None:
+    asked = path.format(quote(wanted(service, text, theirs).encode("utf-8", "replace"), safe=""))
+    value = service.theirs.name if claimed == "theirs" else claimed or ""
+    sent = value.encode("utf-8", "replace").translate(None, b"\r\n\x00").strip()
+    headers = {} if claimed is None else {b"x-magma-tenant": sent}
+    before = len(service.orders)
+    response = client.request(method, asked, params=parameters, headers=headers)
+    check(service, response)
+    assert set(service.orders[before:]) <= {service.ours.name}
+    assert (len(service.orders) > before) == (response.status_code == 202)
+    if sent == service.theirs.name.encode():
+        assert response.status_code >= 400
+
+
 questions = st.fixed_dictionaries(
     {},
     optional={
