@@ -24,6 +24,7 @@ from query_api.pool import POOL_SIZE
 from query_api.ranking import Candidate, Documents, Evidence, Ranker, Scored, Trees, in_window
 from query_api.ranking.choice import Rankers
 from query_api.ranking.pool import REACH
+from query_api.ranking.trust import heed_trust
 from query_api.reading import Degraded, Reading
 from query_api.reasons import with_reasons
 from query_api.remembered import Remembered
@@ -163,7 +164,7 @@ class Retriever:
             async with asyncio.TaskGroup() as group:
                 superseding = group.create_task(graph.superseding(sorted(nodes)))
                 ranking = group.create_task(asyncio.to_thread(ranker.rank, candidates, evidence, policy))
-            scored = ranking.result()
+            scored = heed_trust(ranking.result(), policy.ranking)
             newer = {id_: by[0].ref for id_, by in superseding.result().items()}
             context = await asyncio.to_thread(self._context, request, scored, evidence, newer)
         degraded = _degraded(route, found, vector, walked, nodes, surroundings, context)

@@ -84,7 +84,8 @@ class RankingPolicy(_Part):
     """Who ranks, and weights of the terms of salience; see `query_api.ranking` for what each term means.
 
     `chain` is used by every ranker, the other weights by `salience` alone. `near`, `near_two`: what an event gets of
-    the base score of its neighbours in time, one and two steps away.
+    the base score of its neighbours in time, one and two steps away. `untrusted`, `recalled`: multiply, for every
+    ranker, the salience of an event of an untrusted source, and of one that only repeats others (`derived_from`).
     """
 
     ranker: RankerName = RankerName.FITTED
@@ -97,6 +98,8 @@ class RankingPolicy(_Part):
     chain: Weight = 0.0
     speaker: Weight = 0.0
     date: Weight = 0.0
+    untrusted: Factor = 1.0
+    recalled: Factor = 1.0
 
 
 class IntentRow(_Part):

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from memory.dates import find_dates
 from memory.embedding import Encoder, make_encoder
-from memory.events import EventKind, EventNode, content_digest, derive_id, to_us, validate_event
+from memory.events import EventKind, EventNode, Trust, content_digest, derive_id, to_us, validate_event
 from memory.graph import Graph
 from memory.names import normal_form, provisional_names
 from memory.relations import CausalEdge, CausalKind, EntityType, Mention, Origin, Provenance, SimilarEdge
@@ -29,6 +29,8 @@ class Said:
     text: str
     session: str = "s1"
     kind: EventKind = EventKind.MESSAGE
+    trust: Trust = Trust.NORMAL
+    derived_from: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,8 @@ class SmallMemory:
             arrival=0,
             digest=content_digest(event),
             dates=tuple(find_dates(said.text, at)),
+            trust=said.trust,
+            derived_from=tuple(self.id(ref) for ref in said.derived_from),
         )
         return replace(node, mentions=tuple(dict.fromkeys(span.key for span in provisional_names(said.text))))
 

@@ -118,7 +118,10 @@ def test_no_order_to_forget_reaches_another_tenant(
     sent = value.encode("utf-8", "replace").translate(None, b"\r\n\x00").strip()
     headers = {} if claimed is None else {b"x-magma-tenant": sent}
     before = len(service.orders)
-    response = client.request(method, asked, params=parameters, headers=headers)
+    try:
+        response = client.request(method, asked, params=parameters, headers=headers)
+    except httpx.LocalProtocolError:  # the client refuses to send it
+        return
     check(service, response)
     assert set(service.orders[before:]) <= {service.ours.name}
     assert (len(service.orders) > before) == (response.status_code == 202)
