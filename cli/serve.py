@@ -7,6 +7,7 @@ import typer
 
 from cli.options import DataDir, settings_for
 from query_api.service import serve as serve_app
+from streams.erasure_feed import orders
 from streams.erasures import ask
 
 
@@ -25,4 +26,5 @@ def serve(
         host=host or settings.serve_host,
         port=settings.serve_port if port is None else port,
         order=partial(ask, settings),
+        feed=partial(orders, settings),
     )

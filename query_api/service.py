@@ -25,6 +25,7 @@ from query_api.backends import Backends, Opened
 from query_api.bodies import BoundedBodies
 from query_api.browse import browse
 from query_api.forget import Order, forgetting
+from query_api.forgetful import Feed, forgetful
 from query_api.meters import Metered, Meters
 from query_api.models import AnswerResult, QueryRequest, QueryResult
 from query_api.policy import Policy
@@ -64,10 +65,13 @@ class Service:
             self.meters.running.set(self._running)
 
 
-def make_app(settings: Settings, policy: Policy | None = None, *, order: Order | None = None) -> FastAPI:
+def make_app(
+    settings: Settings, policy: Policy | None = None, *, order: Order | None = None, feed: Feed | None = None
+) -> FastAPI:
     """Build the app; its stores are opened when it starts, on the loop that serves, and closed when it stops.
 
-    `order` writes erasures to the log; without it there are no routes that erase.
+    `order` writes erasures to the log; without it there are no routes that erase. `feed` gives everybody's orders:
+    what this process remembers of their tenants is forgotten.
 
     Raises `BadSetting` when the API keys or the key set cannot be read.
     """
@@ -85,7 +89,8 @@ def make_app(settings: Settings, policy: Policy | None = None, *, order: Order |
             async with authenticator.watching(), Backends.open(settings, policy) as backends:
                 service.backends = backends
                 try:
-                    yield
+                    async with forgetful(service.opened, feed):
+                        yield
                 finally:
                     service.backends = None
         except Misconfigured as error:
@@ -198,7 +203,14 @@ def _event(name: str, data: bytes) -> bytes:
     return b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"
 
 
-def serve(settings: Settings, *, host: str | None = None, port: int | None = None, order: Order | None = None) -> None:
+def serve(
+    settings: Settings,
+    *,
+    host: str | None = None,
+    port: int | None = None,
+    order: Order | None = None,
+    feed: Feed | None = None,
+) -> None:
     """Serve until told to stop (SIGINT, SIGTERM).
 
     Raises `BadSetting` for an address beyond this machine while no authentication is configured or for keys and
@@ -208,7 +220,7 @@ def serve(settings: Settings, *, host: str | None = None, port: int | None = Non
     host = settings.serve_host if host is None else host
     check_bind(host, authenticated=settings.authenticated)
     _check_free(host, settings.serve_port if port is None else port)
-    app = make_app(settings, order=order)
+    app = make_app(settings, order=order, feed=feed)
     _check_certificate(settings)
     if not is_loopback(host) and settings.serve_tls_cert_file is None:
         _log.warning("serving on %s without TLS: credentials can be read on their way unless a proxy speaks TLS", host)
