@@ -6,7 +6,7 @@ A reply as such has no cause here: that two utterances follow each other shows n
 from collections.abc import Iterator
 
 from memory.events import EventKind, EventNode
-from memory.llm import speech
+from memory.llm import exchanges, speech, turns
 from memory.llm.model import FoundCause
 from memory.llm.scene import Scene, found, soon
 from memory.llm.values import values
@@ -53,9 +53,13 @@ def _answer(scene: Scene) -> Iterator[FoundCause]:
             taken = any(
                 each.kind is EventKind.MESSAGE and speech.voice(each) != speech.voice(asked) for each in between
             )
-            if speech.calls_another(_asked_part(asked), event):
+            if speech.calls_another(_asked_part(asked), event) or speech.calls_another(asked.text, event):
                 return
-            if (me in named) if named else (not taken or solves or bool(shared(asked, event))):
+            if not named and _left_open(asked, event):
+                return
+            if speech.calls(asked.text, event) or (
+                (me in named) if named else not taken or solves or bool(shared(asked, event))
+            ):
                 yield found(asked, event, "question-answer", 0.8, f"answers: {_asked_part(asked)}")
             return
         between.append(asked)
@@ -91,6 +95,8 @@ def _fits(asked: EventNode, event: EventNode) -> bool:
     """Say whether an event looks like what a request asked for."""
     if event.kind in _ACTS:
         return True
+    if speech.only_forbids(asked.text) and not speech.consents(event.text):
+        return False
     about = bool(shared(asked, event) or shared_names(asked, event))
     if event.kind is EventKind.MESSAGE:
         return speech.consents(event.text) or (about and not speech.only_asks(event.text))
@@ -143,6 +149,12 @@ def _asked_back(scene: Scene) -> Iterator[FoundCause]:
     drawn = any(telling(part) & telling(told.text) for part in asked)
     if told.kind is EventKind.ERROR or speech.reports_problem(told.text):
         drawn = drawn or not speech.asks(told.text)
+    if (
+        not (telling(event.text) & telling(told.text))
+        and asked
+        and (turns.asks_anyone(asked[0]) or turns.shifts(event.text))
+    ):
+        return  # put to whoever knows, of another matter
     if short or drawn or speech.reacts(event.text):
         yield found(told, event, "asked-back", 0.75, f"asks about it: {asked[0] if asked else ''}")
 
@@ -158,10 +170,14 @@ def _drawn(scene: Scene) -> Iterator[FoundCause]:
     if told.kind in {EventKind.TOOL_CALL, EventKind.HANDOFF} or speech.only_asks(told.text):
         return
     about = shared(told, event) | shared_names(told, event) | (values(told) & values(event))
-    turns = speech.replies(event.text)
-    hails = turns and told.kind is not EventKind.MESSAGE and soon(told, event)
-    hails = hails or speech.responds(event.text) or speech.takes_up(event.text)
-    if hails or (turns and (about or speech.reacts(event.text))) or len(about) >= 2:
+    replies = speech.replies(event.text)
+    hails = (
+        replies and told.kind is not EventKind.MESSAGE and soon(told, event) and not speech.speaks_to_all(event.text)
+    )
+    hails = (
+        hails or (speech.responds(event.text) and not speech.speaks_to_all(event.text)) or speech.takes_up(event.text)
+    )
+    if hails or (replies and (about or speech.reacts(event.text))) or len(about) >= 2:
         yield found(told, event, "reply-draws", 0.72, f"draws on it: {', '.join(sorted(about)[:4])}")
 
 
@@ -180,6 +196,17 @@ def _moved_by_problem(scene: Scene) -> Iterator[FoundCause]:
         if bound and speech.reports_problem(told.text) and not speech.asks(told.text):
             yield found(told, event, "problem-request", 0.75, f"about {', '.join(sorted(about | names)[:4])}")
             return
+
+
+def _left_open(asked: EventNode, event: EventNode) -> bool:
+    """Say whether a question of another matter, or one of long ago, is left open by what has no word of it."""
+    aside = turns.shifts(asked.text) or not soon(asked, event)
+    if not aside or shared(asked, event) or shared_names(asked, event) or values(asked) & values(event):
+        return False
+    text = event.text
+    if speech.consents(text) or exchanges.exclaims(text) or exchanges.opens_with_place(text) or turns.is_elliptic(text):
+        return False
+    return not exchanges.opens_with_it(text)
 
 
 def _asked_part(event: EventNode) -> str:

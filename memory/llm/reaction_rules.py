@@ -7,7 +7,7 @@ hour. Who reacts matters: an agent follows its own findings, others show by a sh
 from collections.abc import Iterator
 
 from memory.events import EventKind, EventNode
-from memory.llm import speech, telemetry
+from memory.llm import speech, telemetry, turns
 from memory.llm.model import FoundCause
 from memory.llm.scene import Scene, found, soon
 from memory.llm.values import values
@@ -101,9 +101,13 @@ def _word_after_news(scene: Scene) -> Iterator[FoundCause]:
         return
     problem = news.kind is EventKind.ERROR or speech.reports_problem(news.text)
     few = len({speech.voice(each) for each in (*scene.before, event)}) <= FEW_VOICES + 1
-    turns = news.agent != event.agent and not event.text.startswith(("I ", "I'", "My "))
-    answers = news.kind is EventKind.ERROR or (news.kind is EventKind.TOOL_RESULT and few and turns)
+    turned = news.agent != event.agent and not event.text.startswith(("I ", "I'", "My "))
     calls = speech.requests(event.text) or speech.asks(event.text) or speech.reports_problem(event.text)
+    lives = turns.points_back(event.text) or turns.judges(event.text) or turns.is_elliptic(event.text)
+    answers = news.kind is EventKind.ERROR or (
+        news.kind is EventKind.TOOL_RESULT and few and turned and (calls or lives)
+    )
+    calls = calls and not speech.calls_another(event.text, news)
     reacts = (problem or news.kind is EventKind.STATE_CHANGE) and calls and few
     if _about(news, event) or (problem and news.agent == event.agent) or answers or reacts:
         yield found(news, event, "news-told", 0.75, f"speaks of {_what(news, event)}")

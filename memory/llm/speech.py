@@ -46,7 +46,8 @@ _VERBS = """
     turn undo unlock unblock update upgrade upload use validate verify visit wait wake warn watch wipe write
 """
 _IMPERATIVE = re.compile(
-    r"\W{0,3}(?:(?:@?[\w.-]{1,40}(?: [A-Z][\w.-]{0,40})?[,:] )|(?:and |then |also |so |ok(?:ay)?,? |yes,? "
+    r"\W{0,3}(?:(?:@?[\w.-]{1,40}(?: [A-Z][\w.-]{0,40})?[,:] )|(?:and |then |also |so |rather |better |ok(?:ay)?,? "
+    r"|yes,? "
     r"|no,? |now |first,? ))?"
     rf"(?:please,? |just |kindly |do not |don['\u2019]t )?(?:{'|'.join(_VERBS.split())})\b"
     r"(?!['\u2019]|\s*(?:is|was|are|were|has|had)\b|-)",
@@ -55,6 +56,8 @@ _IMPERATIVE = re.compile(
 _ASKING_FOR = re.compile(
     r"\b(?:please|(?:can|could|would|will) (?:you|someone|somebody|anyone|anybody|we"
     r"|\w+ please)\b(?! (?:imagine|believe))|(?:i|we) (?:need|want|must have)\b"
+    r"|(?:can|could|may|might) (?:i|we) (?:have|get|see|ask|borrow|use)|can (?:it|this|that|they) (?:go|be|have)"
+    r"|some(?:one|body) (?:has|have|needs?|must|should|ought)\b|who (?:can|could|wants? to|volunteers?)\b"
     r"|(?:i|we)(?:['\u2019]d| would) (?:like|love)|would you mind|make sure|be sure to|let me know|remind me"
     r"|help me|you (?:should|must|need to)|next speaker)\b",
     re.IGNORECASE,
@@ -108,12 +111,15 @@ _RESPONSE = re.compile(
     re.IGNORECASE,
 )
 _TOO = re.compile(r"^[^.!?\n]{0,60}\b(?:too|either|as well)[.!]")
-_SOLVES = re.compile(r"^\W*(?:found|got|solved|fixed|cracked) (?:it|the)\b", re.IGNORECASE)
+_FORBIDS = re.compile(r"\b(?:do not|don['\u2019]t|never)\b", re.IGNORECASE)
+_TO_ALL = re.compile(r"^[^.!?]{0,40}\b(?:everyone|everybody|all|folks|guys|team)\b", re.IGNORECASE)
+_SOLVES = re.compile(r"^\W*(?:(?:found|solved|fixed|cracked) (?:it|the)|got it)\b", re.IGNORECASE)
 #: Last words of names that are roles: no part of such a name is called alone.
 _ROLES = frozenset({"agent", "bot", "expert", "service", "assistant", "terminal", "worker", "watch", "hub", "desk"})
 _VERBAL = frozenset(
     (
         *("is", "are", "was", "were", "am", "do", "does", "did", "have", "has", "had", "can", "could", "will", "would"),
+        *("what's", "who's", "where's", "when's", "how's", "there's", "it's", "that's"),
         *("should", "may", "might", "shall", "isn't", "aren't", "wasn't", "didn't", "doesn't"),
     )
 )
@@ -123,10 +129,23 @@ _SETTLES = re.compile(
 _ROLE = re.compile(
     r"\b(?:humans?|colleagues?|persons?|people|team|someone|somebody|anyone|specialists?|supervisors?|managers?"
     r"|on-?call"
-    r"|(?:night|day|next|late|early) (?:shift|roster|watch)|operators?|desk|staff|support|expert|lead|engineers?)\b",
+    r"|(?:night|day|next|late|early) (?:shift|roster|watch|crew)|operators?|desk|staff|support|expert|lead"
+    r"|engineers?)\b",
     re.IGNORECASE,
 )
-_VOCATIVE = re.compile(r"\W{0,2}([A-Z][\w.-]{1,40}), ")
+_VOCATIVE = re.compile(
+    r"\W{0,2}([A-Z][\w.-]{1,40}), (?!(?:maybe|perhaps|probably|then|too|thanks|or|and|but|not|of course|\w+ing"
+    r"|\w+ed)\b)"
+)
+#: What stands before a comma as a name in a call does, and is none.
+_EXCLAIM_WORDS = """
+    agreed impressive interesting noted odd strange typical understood weird
+    again ah aha alas anyway awesome bah brilliant bravo clever cool damn decent excellent exactly fine finally
+    good gosh great haha hello hey hi honestly hurray indeed later lovely luckily meanwhile nice no now oh okay
+    ouch perfect phew please really right sadly seriously so sorry sure super sweet terrific thanks then today
+    tomorrow tonight too true ugh unfortunately well whoa wonderful wow yeah yes yesterday yikes yuck
+"""
+_EXCLAIMS = frozenset(_EXCLAIM_WORDS.split())
 _PASSED = re.compile(r" (?:passing|handing|transferring|moving|escalating|forwarding|for|about|of) (?:over )?\w+(?= )")
 
 
@@ -163,6 +182,12 @@ def only_asks(text: str) -> bool:
     return all(_QUESTION_END.search(part) for part in sentences_of(text))
 
 
+def only_forbids(text: str) -> bool:
+    """Say whether what a text asks for is that something be left undone: "Don't turn it off"."""
+    wanted = [part for part in sentences_of(text) if requests(part)]
+    return bool(wanted) and all(_FORBIDS.search(part) for part in wanted)
+
+
 def questions_of(text: str) -> tuple[str, ...]:
     """Give the sentences that ask."""
     return tuple(part for part in sentences_of(text) if _QUESTION_END.search(part))
@@ -193,6 +218,11 @@ def reacts(text: str) -> bool:
 def replies(text: str) -> bool:
     """Say whether a text opens as a reply does: thanks, true, but, a pity."""
     return _REPLY.match(text[:_READ_CHARS]) is not None
+
+
+def speaks_to_all(text: str) -> bool:
+    """Say whether a text opens by speaking to everybody: "Sorry everyone, ..."."""
+    return _TO_ALL.match(text[:_READ_CHARS]) is not None
 
 
 def takes_up(text: str) -> bool:
@@ -254,9 +284,15 @@ def names_agent(text: str, event: EventNode) -> bool:
 def calls_another(text: str, event: EventNode) -> bool:
     """Say whether a text begins by calling somebody who did not make the event: "Cleo, when ..."."""
     called = _VOCATIVE.match(text)
-    if called is None or is_common(called[1]) or not telling(called[1]):
+    if called is None or is_common(called[1]) or called[1].casefold() in _EXCLAIMS or not telling(called[1]):
         return False
     return not names_agent(called[1], event)
+
+
+def calls(text: str, event: EventNode) -> bool:
+    """Say whether a text begins by calling who made the event: "Cleo, when ..."."""
+    called = _VOCATIVE.match(text)
+    return called is not None and names_agent(called[1], event)
 
 
 def hands_to(text: str, event: EventNode) -> bool:
