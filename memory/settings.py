@@ -24,6 +24,7 @@ from pydantic_settings import (
 from memory.errors import BadSetting
 from memory.settings_connections import ConnectionSettings
 from memory.settings_face import FaceSettings
+from memory.settings_intake import IntakeSettings
 from memory.settings_privacy import PrivacySettings
 
 #: What the local stack tells the settings; everything else in the file is for `magma status`.
@@ -54,7 +55,7 @@ class RouterName(StrEnum):
     LLM = "llm"
 
 
-class Settings(ConnectionSettings, FaceSettings, PrivacySettings, BaseSettings):
+class Settings(ConnectionSettings, FaceSettings, IntakeSettings, PrivacySettings, BaseSettings):
     """Settings of every Magma process. Units stand in the names."""
 
     model_config = SettingsConfigDict(

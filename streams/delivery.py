@@ -23,6 +23,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
 from aiokafka.errors import (
@@ -36,11 +37,11 @@ from aiokafka.errors import (
 from aiokafka.structs import ConsumerRecord
 
 from memory.errors import Misconfigured, Retryable
-from memory.records import HandlerFactory
+from memory.records import HandlerFactory, Outgoing
 from memory.settings import LlmProvider, Settings
 from streams import metrics
 from streams.admin import ensure_topics
-from streams.attempts import Attempts
+from streams.attempts import Attempts, Worked
 from streams.batch import Batch, records_of
 from streams.clients import REQUEST_TIMEOUT_S, kafka_away, make_consumer, rebalance_timeout_ms
 from streams.gathering import ASKING, inlet_of
@@ -157,7 +158,7 @@ class Delivery(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has
             raise kafka_away(self._settings, error) from error
         stack.push_async_callback(_leave, consumer, self._settings.stop_timeout_s * CLOSE_PART / 2)
         if topics is None:
-            consumer.subscribe([self.stage.source.name_in(self._settings)], listener=self)
+            consumer.subscribe([topic.name_in(self._settings) for topic in self.stage.sources], listener=self)
         else:
             consumer.subscribe(pattern=topics.pattern, listener=self)
         return consumer
@@ -281,12 +282,12 @@ class Delivery(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has
         stage, settings = self.stage.value, self._settings
         worked = await batch.worked
         begun_s = time.monotonic()
-        output, letters = self.stage.output.name_in(settings), self.stage.source.dead_letters_in(settings)
+        output = self.stage.output.name_in(settings)
         await self._output.until_done(lambda: publisher.publish(output, worked.outgoing))
         for published in worked.published:
             await self._output.until_done(published)
-        posted = [(letter.record.partition, letter.as_outgoing(self.stage)) for letter in worked.letters]
-        await self._output.until_done(lambda: publisher.publish_to(letters, posted))
+        for letters, posted in _posted(worked, self.stage, settings).items():
+            await self._output.until_done(partial(publisher.publish_to, letters, posted))
         metrics.PUBLISHED.labels(stage).inc(len(worked.outgoing))
         for letter in worked.letters:
             metrics.DEAD_LETTERS.labels(stage, letter.error.code).inc()
@@ -355,6 +356,16 @@ class Delivery(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has
         except TimeoutError:
             for batch in self._line:
                 batch.abandon()
+
+
+def _posted(worked: Worked, stage: Stage, settings: Settings) -> dict[str, list[tuple[int, Outgoing]]]:
+    """Give the letters by dead-letter topic: each topic of the stage has its own, and tenants' topics share one."""
+    own = {topic.name_in(settings): topic.dead_letters_in(settings) for topic in stage.sources}
+    posted: dict[str, list[tuple[int, Outgoing]]] = {}
+    for letter in worked.letters:
+        topic = own.get(letter.record.topic, stage.source.dead_letters_in(settings))
+        posted.setdefault(topic, []).append((letter.record.partition, letter.as_outgoing(stage)))
+    return posted
 
 
 def handle_timeout_s(stage: Stage, settings: Settings) -> float:

@@ -7,9 +7,8 @@ others, then everything before them is deleted. A crash between the two leaves t
 import asyncio
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-import orjson
 from aiokafka import TopicPartition
 
 from memory.erasure import Erasure, ScopeKind
@@ -18,9 +17,10 @@ from memory.records import Record
 from memory.settings import Settings
 from streams.admin import delete_before
 from streams.attempts import leading
+from streams.dialects.named import named_in
 from streams.dlq import LETTER_HEADER, DeadLetter, Settled, settle
 from streams.identity import header
-from streams.letters import split_headers
+from streams.letters import ErrorHeader, split_headers
 from streams.publisher import Publisher, Sendable
 from streams.scan import scan
 from streams.scope import apart
@@ -89,7 +89,7 @@ async def _read(settings: Settings, topic: Topic, erasure: Erasure) -> _Topic:
                 letter = DeadLetter(topic, record, *parted)
                 letters.setdefault(letter.place, (record, letter))
     for place, (record, letter) in letters.items():
-        match _whose(letter, erasure):
+        match _whose(letter, erasure, settings):
             case None:
                 read.unreadable += 1
                 read.stay.append((record.partition, record))
@@ -100,14 +100,19 @@ async def _read(settings: Settings, topic: Topic, erasure: Erasure) -> _Topic:
     return read
 
 
-def _whose(letter: DeadLetter, erasure: Erasure) -> bool | None:
-    """Say whether the erasure covers a letter; None when its value is no JSON object that names a tenant."""
+def _whose(letter: DeadLetter, erasure: Erasure, settings: Settings) -> bool | None:
+    """Say whether the erasure covers a letter, or any part of it; None when nothing in it names a tenant."""
+    record = replace(letter.record, headers=letter.headers)
+    told = [
+        _covers(named, letter, erasure) for named in named_in(record, settings, letter.error[ErrorHeader.TOPIC]) or [{}]
+    ]
+    known = [one for one in told if one is not None]
+    return any(known) if known else None
+
+
+def _covers(named: Mapping[str, object], letter: DeadLetter, erasure: Erasure) -> bool | None:
+    """Say whether the erasure covers what is named; None when no tenant is."""
     scope = erasure.scope
-    try:
-        raw = orjson.loads(letter.record.value or b"")
-    except orjson.JSONDecodeError:
-        raw = None
-    named: Mapping[str, object] = raw if isinstance(raw, dict) else {}
     key_tenant, separator, _ = (letter.record.key or b"").decode(errors="replace").partition("|")
     tenant = named.get("tenant", key_tenant if separator else None)
     if not isinstance(tenant, str):

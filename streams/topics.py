@@ -3,6 +3,7 @@
 | topic | key | value |
 | --- | --- | --- |
 | `agent.events` | any | `memory.events.AgentEvent`, JSON; or CloudEvents 1.0 (`streams.dialects.cloudevents`) |
+| `agent.otlp` | any | OTLP traces and logs, as the OpenTelemetry Collector's exporter writes them |
 | `memory.events` | tenant + session + id | the same, validated, stored id in the header `magma-id`; no value: erased |
 | `memory.ingested` | tenant + session | `memory.records.Ingested` |
 | `memory.changes` | tenant + session | `memory.records.Changed` |
@@ -22,6 +23,7 @@ class Topic(StrEnum):
     """Base names; `Settings.topic_prefix` is put before each."""
 
     AGENT_EVENTS = "agent.events"
+    AGENT_OTLP = "agent.otlp"
     MEMORY_EVENTS = "memory.events"
     MEMORY_INGESTED = "memory.ingested"
     MEMORY_CHANGES = "memory.changes"
@@ -51,6 +53,11 @@ class Stage(StrEnum):
     def source(self) -> Topic:
         """The topic that this stage consumes."""
         return _SOURCE.get(self, Topic.MEMORY_INGESTED)
+
+    @property
+    def sources(self) -> tuple[Topic, ...]:
+        """All topics that this stage consumes, its source first."""
+        return (self.source, Topic.AGENT_OTLP) if self is Stage.INTAKE else (self.source,)
 
     @property
     def output(self) -> Topic:
