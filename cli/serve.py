@@ -7,6 +7,7 @@ import typer
 
 from cli.options import DataDir, settings_for
 from query_api.service import serve as serve_app
+from streams.door import open_door
 from streams.erasure_feed import orders
 from streams.erasures import ask
 
@@ -27,4 +28,5 @@ def serve(
         port=settings.serve_port if port is None else port,
         order=partial(ask, settings),
         feed=partial(orders, settings),
+        door=partial(open_door, settings),
     )

@@ -59,5 +59,7 @@ def tenant_with(scope: Scope) -> Callable[..., str]:
 
 #: The tenant of a route that reads.
 Tenant = Annotated[str, Depends(tenant_with(Scope.READ))]
+#: The tenant of a route that takes events in.
+WritingTenant = Annotated[str, Depends(tenant_with(Scope.WRITE))]
 #: The tenant of a route that erases.
 ErasingTenant = Annotated[str, Depends(tenant_with(Scope.ERASE))]

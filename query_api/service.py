@@ -5,7 +5,7 @@ import signal
 import socket
 import ssl
 from collections.abc import AsyncIterator, Iterator
-from contextlib import aclosing, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, contextmanager
 from typing import Any
 
 import orjson
@@ -32,6 +32,7 @@ from query_api.policy import Policy
 from query_api.problems import PROBLEM_RESPONSES, Refused, install, problem_of
 from query_api.reading import Reading
 from query_api.strict import check_bounds, json_only, known_parameters
+from query_api.submit import Accept, OpenDoor, submitting
 
 _log = logging.getLogger(__name__)
 
@@ -43,6 +44,7 @@ class Service:
         self.settings = settings
         self.meters = Meters()
         self.backends: Backends | None = None
+        self.accept: Accept | None = None
         self._running = 0
 
     def opened(self) -> Opened:
@@ -66,12 +68,17 @@ class Service:
 
 
 def make_app(
-    settings: Settings, policy: Policy | None = None, *, order: Order | None = None, feed: Feed | None = None
+    settings: Settings,
+    policy: Policy | None = None,
+    *,
+    order: Order | None = None,
+    feed: Feed | None = None,
+    door: OpenDoor | None = None,
 ) -> FastAPI:
     """Build the app; its stores are opened when it starts, on the loop that serves, and closed when it stops.
 
-    `order` writes erasures to the log; without it there are no routes that erase. `feed` gives everybody's orders:
-    what this process remembers of their tenants is forgotten.
+    `order` writes erasures to the log, `door` opens what takes events in; without them there are no such routes.
+    `feed` gives everybody's orders: what this process remembers of their tenants is forgotten.
 
     Raises `BadSetting` when the API keys or the key set cannot be read.
     """
@@ -86,13 +93,14 @@ def make_app(
                 "the header X-Magma-Tenant"
             )
         try:
-            async with authenticator.watching(), Backends.open(settings, policy) as backends:
+            async with authenticator.watching(), Backends.open(settings, policy) as backends, AsyncExitStack() as stack:
+                service.accept = await stack.enter_async_context(door()) if door is not None else None
                 service.backends = backends
                 try:
                     async with forgetful(service.opened, feed):
                         yield
                 finally:
-                    service.backends = None
+                    service.backends = service.accept = None
         except Misconfigured as error:
             app.state.fatal = error
             raise
@@ -117,6 +125,8 @@ def make_app(
     _add_operations(app, service, telling=not authenticator.configured)
     _add_questions(app, service)
     app.include_router(browse(service.opened, max_page=settings.page_max_items))
+    if door is not None:
+        app.include_router(submitting(lambda: service.accept))
     if order is not None:
         app.include_router(forgetting(service.opened, order))
     return app
@@ -210,6 +220,7 @@ def serve(
     port: int | None = None,
     order: Order | None = None,
     feed: Feed | None = None,
+    door: OpenDoor | None = None,
 ) -> None:
     """Serve until told to stop (SIGINT, SIGTERM).
 
@@ -220,7 +231,7 @@ def serve(
     host = settings.serve_host if host is None else host
     check_bind(host, authenticated=settings.authenticated)
     _check_free(host, settings.serve_port if port is None else port)
-    app = make_app(settings, order=order, feed=feed)
+    app = make_app(settings, order=order, feed=feed, door=door)
     _check_certificate(settings)
     if not is_loopback(host) and settings.serve_tls_cert_file is None:
         _log.warning("serving on %s without TLS: credentials can be read on their way unless a proxy speaks TLS", host)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
@@ -18,6 +19,7 @@ from memory import erasure
 from memory.settings import Settings
 from query_api.auth.caller import Scope
 from query_api.service import make_app
+from streams.door import open_door
 from tests.query.small_memory import Said, small_memory
 from tests.security.faces import make_key
 
@@ -83,6 +85,7 @@ def served(stack: Settings, folder: Path) -> Iterator[Served]:
     settings = stack.model_copy(
         update={
             "milvus_collection": f"test_{uuid4().hex[:12]}",
+            "topic_prefix": f"test-{uuid4().hex[:12]}.",
             "api_keys_file": keys,
             "rate_per_s": 100_000.0,
             "rate_burst": 1_000_000,
@@ -100,7 +103,7 @@ def served(stack: Settings, folder: Path) -> Iterator[Served]:
         return erasure.Erasure.of(scope, 1)
 
     config = uvicorn.Config(
-        make_app(settings, order=order),
+        make_app(settings, order=order, door=partial(open_door, settings)),
         host="127.0.0.1",
         port=port,
         http="h11",
