@@ -111,7 +111,7 @@ async def ingest_files(
 
     def items() -> Iterator[ReadItem]:
         for name in files:
-            yield from read_events(name, format_, tenant)
+            yield from read_events(name, format_, tenant, settings)
 
     with Progress("sent") as progress:
         produced = await produce(settings, items(), rate_per_s=rate_per_s, progress=progress)

@@ -74,7 +74,7 @@ def _by_topic(producers: Producers, settings: Settings, batch: Iterable[ReadItem
             topic, headers = producers.place_for(event.tenant, settings)
             placed.setdefault(topic, []).append(Outgoing(session_key(event.tenant, event.session), item.raw, headers))
         elif producers.topics is None:
-            placed.setdefault(Topic.AGENT_EVENTS.name_in(settings), []).append(Outgoing(None, item.raw))
+            placed.setdefault(Topic.AGENT_EVENTS.name_in(settings), []).append(Outgoing(None, item.raw, item.headers))
     return placed
 
 

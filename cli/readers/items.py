@@ -17,6 +17,8 @@ class Format(StrEnum):
     AUTO = "auto"
     JSONL = "jsonl"
     LOCOMO = "locomo"
+    CLOUDEVENTS = "cloudevents"
+    OTLP = "otlp"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +28,15 @@ class ReadItem:
     `line`: line number, from 1, in a file of lines; the turn's number, from 1 and through all sessions, in a document.
     `raw`: the value to produce to `agent.events`: the event's JSON, or the untouched bad line, which the pipeline
     dead-letters with its reason. Empty when the line is too large for any topic: such a line can only be reported.
-    `event`: the validated event; None exactly when `problem` says what is wrong.
+    `event`: the validated event; None exactly when `problem` says what is wrong. `headers`: what a bad item needs to be
+    told from our own JSON.
     """
 
     line: int
     raw: bytes
     event: AgentEvent | None
     problem: str = ""
+    headers: tuple[tuple[str, bytes], ...] = ()
 
     @property
     def producible(self) -> bool:
