@@ -50,8 +50,9 @@ def read_events(
 ) -> Generator[ReadItem]:
     """Yield what the file holds, item by item; `-` is standard input. JSON lines are read as they come.
 
-    `tenant` fills or replaces the tenant of every event; `settings` say how telemetry is read. Close the iterator when it is left early. Raises, at the
-    first step, `UnreadableInput` when the file cannot be read or is not in its format, `BadSetting` for a bad tenant.
+    `tenant` fills or replaces the tenant of every event; `settings` say how telemetry is read. Close the iterator when
+    it is left early. Raises, at the first step, `UnreadableInput` when the file cannot be read or is not in its format,
+    `BadSetting` for a bad tenant.
     """
     _check_tenant(tenant)
     with _opened(path) as stream:

@@ -20,7 +20,7 @@ _OTLP = (("content-type", otlp.PROTOBUF[0].encode()),)
 
 
 def read_cloudevents(stream: BinaryIO, tenant: str | None = None) -> Generator[ReadItem]:
-    """Yield one item for each CloudEvent of a list, an object, or lines of either. `tenant` fills or replaces theirs."""
+    """Yield one item for each CloudEvent of a list, an object, or lines of either; `tenant` replaces theirs."""
     number = 0
     for found in _documents(stream):
         for given in found if isinstance(found, list) else [found]:
