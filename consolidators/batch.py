@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from memory.errors import BudgetSpent, Poison
-from memory.graph import Graph, Mark
+from memory.graph import Graph, Mark, SessionLink
 from memory.graph.queries import MAX_WINDOW
 from memory.records import (
     Changed,
@@ -21,6 +21,7 @@ from memory.records import (
     decode_ingested,
     session_key,
 )
+from memory.relations import EdgeType, Origin
 
 T = TypeVar("T")
 
@@ -167,10 +168,11 @@ class StageHandler:
         )
         if owed:
             told = done.changes
+            sessions = {name: ids for name, ids in work.sessions.items() if not owed.isdisjoint(ids)}
             done.changes = [
                 *await self._withdrawn(work, told),
                 *told,
-                *await self._standing(work.tenant, owed, told),
+                *await self._standing(work.tenant, owed, sessions, told),
             ]
         return done
 
@@ -196,16 +198,21 @@ class StageHandler:
         known = {_key(change.edge) for change in told if change.edge.get("withdrawn")}
         return [Change(session, event, edge) for session, event, edge in gone if _key(edge) not in known]
 
-    async def _standing(self, tenant: str, owed: set[str], told: Sequence[Change]) -> list[Change]:
+    async def _standing(
+        self, tenant: str, owed: set[str], sessions: Mapping[str, Sequence[str]], told: Sequence[Change]
+    ) -> list[Change]:
         """Give the edges that these events and their neighbours in the chain have now, without those told anyway."""
         reader, ids = self._graph.reader(tenant), sorted(owed)
         around = set(owed)
         for start in range(0, len(ids), _WINDOWS_A_QUERY):
             windows = await reader.window(ids[start : start + _WINDOWS_A_QUERY], MAX_WINDOW, MAX_WINDOW)
             around.update(ident for window in windows.values() for ident in (*window.before, *window.after))
-        stood = await self._graph.outbox(tenant, self._consolidator.mark).standing(sorted(around))
+        outbox = self._graph.outbox(tenant, self._consolidator.mark)
+        stood = [Change(session, event, edge) for session, event, edge in await outbox.standing(sorted(around))]
+        if self._consolidator.mark is Mark.EPISODES:
+            stood += session_changes(sessions, await outbox.links(ids))
         known = {_key(change.edge) for change in told}
-        return [Change(session, event, edge) for session, event, edge in stood if _key(edge) not in known]
+        return [change for change in stood if _key(change.edge) not in known]
 
 
 async def together(jobs: Sequence[Callable[[], Awaitable[T]]], most: int) -> list[T]:
@@ -237,7 +244,31 @@ def chained(parts: Iterable[Work]) -> list[list[Work]]:
 
 
 def _key(edge: Mapping[str, Any]) -> tuple[str, ...]:
-    return (str(edge["type"]), str(edge["source"]), str(edge["target"]), str(edge.get("kind", "")))
+    kind = edge.get("kind") or edge.get("agent", "")
+    return (str(edge["type"]), str(edge["source"]), str(edge["target"]), str(kind))
+
+
+def session_changes(sessions: Mapping[str, Sequence[str]], links: Sequence[SessionLink]) -> tuple[Change, ...]:
+    """Give links between sessions of an agent as changes of one of these sessions, which have ids of events.
+
+    A link that closed over a session which moved away is told with the first of them.
+    """
+    named = {session: ids[0] for session, ids in sessions.items() if ids}
+    changes = []
+    for link in links:
+        session = next(one for one in (link.target, link.source, *named) if one in named)
+        edge = {
+            "type": EdgeType.NEXT_SESSION,
+            "source": link.source,
+            "target": link.target,
+            "agent": link.agent,
+            "gap_us": link.gap_us,
+            "origin": Origin.RULE,
+            "confidence": 1.0,
+            "rule": "event time",
+        }
+        changes.append(Change(session, named[session], edge))
+    return tuple(changes)
 
 
 def group(values: Sequence[Ingested]) -> list[Work]:

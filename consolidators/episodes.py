@@ -1,8 +1,11 @@
-"""Episodes: runs of events between the event and the session (arXiv 2601.03236, section 3.2: hierarchical nodes)."""
+"""Episodes: runs of events between the event and the session (arXiv 2601.03236, section 3.2: hierarchical nodes).
+
+The stage also puts sessions into the order of their agents' sessions, before it marks their events as done.
+"""
 
 from collections.abc import Sequence
 
-from consolidators.batch import Change, Outcome, Work
+from consolidators.batch import Change, Outcome, Work, session_changes
 from consolidators.segmentation import Vector, episode_id, segment
 from memory.events import EventNode
 from memory.graph import Done, Graph, GraphReader, Mark
@@ -35,8 +38,9 @@ class Episodes:
             new = sorted((events[ident] for ident in ids if ident in events), key=lambda event: event.order)
             if new:
                 episodes += await self._recut(reader, session, new)
+        links = await self._graph.writer().place_sessions(work.tenant, work.ids)
         changed = await self._graph.writer().write_episodes(work.tenant, episodes, done=Done(self.mark, work.ids))
-        return Outcome(_changes(changed))
+        return Outcome((*_changes(changed), *session_changes(work.sessions, links)))
 
     async def _recut(self, reader: GraphReader, session: str, new: Sequence[EventNode]) -> list[Episode]:
         vectors = self._vectors.reader(reader.tenant)

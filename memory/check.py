@@ -11,6 +11,7 @@ from enum import StrEnum
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 
+from memory.check_sessions import SessionOrder
 from memory.graph import Graph, GraphReader
 from memory.graph.batches import chunks
 from memory.graph.survey import Survey, SurveyedEvent
@@ -31,6 +32,7 @@ class Rule(StrEnum):
     CHAIN_BRANCH = "chain_branch"  # an event is linked to more than one
     CHAIN_ORDER = "chain_order"  # a link leads elsewhere than to the next event, or a place contradicts its event
     SESSION_TOTALS = "session_totals"  # a session node is missing, or its number of events or its tail is wrong
+    SESSION_ORDER = "session_order"  # an agent's session is not linked to the one that follows it, or has no place
     NO_VECTOR = "no_vector"  # an event of the graph is not in the vector store
     NO_EVENT = "no_event"  # a vector's event is not in the graph
     ORPHAN_ENTITY = "orphan_entity"  # no event is linked to it
@@ -98,6 +100,7 @@ class _Check:
         self._most_ids = most_ids
         self._ids: set[str] = set()
         self._totals: dict[str, tuple[int, str]] = {}
+        self._order = SessionOrder(tenant)
         self._causes: dict[str, list[str]] = {}
         self._newer: dict[str, list[str]] = {}
 
@@ -123,6 +126,7 @@ class _Check:
 
     def _event(self, event: SurveyedEvent) -> None:
         self._ids.add(event.id)
+        self._order.see(event)
         number, _ = self._totals.get(event.session, (0, ""))
         self._totals[event.session] = (number + 1, event.id)
         if not event.sound:
@@ -159,6 +163,8 @@ class _Check:
                     self._find(Rule.SESSION_TOTALS, [session.session])
         for name in missing:
             self._find(Rule.SESSION_TOTALS, [name])
+        for ids in await self._order.differences(survey):
+            self._find(Rule.SESSION_ORDER, ids)
 
     async def _stores(self, vectors: Vectors) -> None:
         without_vector = set(self._ids)

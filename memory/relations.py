@@ -15,9 +15,11 @@ class Relation(StrEnum):
 
 class EdgeType(StrEnum):
     """Relationship types in the graph. Structure, not relations: `PART_OF` binds an event to its episode,
-    `MAYBE` to a spelling that may be a name, `STATES` to what it gives a value for."""
+    `MAYBE` to a spelling that may be a name, `STATES` to what it gives a value for. `NEXT_SESSION` joins not events but
+    an agent's parts in sessions."""
 
     NEXT = "NEXT"
+    NEXT_SESSION = "NEXT_SESSION"
     CAUSES = "CAUSES"
     SIMILAR = "SIMILAR"
     MENTIONS = "MENTIONS"
@@ -31,6 +33,7 @@ class EdgeType(StrEnum):
 #: Which relation an edge type belongs to; types that are structure are absent.
 RELATION_OF: dict[EdgeType, Relation] = {
     EdgeType.NEXT: Relation.TEMPORAL,
+    EdgeType.NEXT_SESSION: Relation.TEMPORAL,
     EdgeType.CAUSES: Relation.CAUSAL,
     EdgeType.SIMILAR: Relation.SEMANTIC,
     EdgeType.MENTIONS: Relation.ENTITY,

@@ -97,8 +97,7 @@ class _Repair:
         hidden = await self._strangers(_flat(ids[Rule.NO_EVENT]))
         chain = {ident for rule in _CHAIN for ident in _flat(ids[rule])} | hidden
         sessions = await self._mender.put_in_place(chain)
-        for session in sorted(sessions.union(_flat(ids[Rule.SESSION_TOTALS]))):
-            await self._mender.rebuild_session(session)
+        await self._rebuild(sessions.union(_flat(ids[Rule.SESSION_TOTALS])), ids[Rule.SESSION_ORDER])
         await self._embed(list(_flat(ids[Rule.NO_VECTOR])))
         for named in ids[Rule.EPISODE_OVERLAP]:
             await self._mender.keep_one_episode(named[0])
@@ -115,6 +114,19 @@ class _Repair:
             if link is not None:
                 mended.append(Repaired(Rule.CAUSAL_CYCLE, link, self._tenant))
         return mended
+
+    async def _rebuild(self, sessions: Iterable[str], order: Iterable[tuple[str, ...]]) -> None:
+        """Make sessions again from their events, then their order for each agent; `order`: as the check names it."""
+        agents: dict[str, set[str]] = {session: set() for session in sessions}
+        concerned: set[str] = set()
+        for agent, *named in order:
+            concerned.add(agent)
+            for session in named:
+                agents.setdefault(session, set()).add(agent)
+        for session in sorted(agents):
+            concerned |= await self._mender.rebuild_apart(session, agents[session])
+        for agent in sorted(concerned):
+            await self._mender.rebuild_agent(agent)
 
     async def _strangers(self, idents: Iterable[str]) -> set[str]:
         """Erase vectors whose event is not in the graph; gives those whose event is, where no walk passes it."""

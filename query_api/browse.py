@@ -65,13 +65,18 @@ class NeighboursView(_View):
 
 
 class SessionView(_View):
-    """A session; times of its first and last event."""
+    """A session; times of its first and last event.
+
+    `previous`, `next`: by agent, the session of this agent that begins before this one, and after it.
+    """
 
     session: str
     agents: list[str]
     events: int
     first_at: AwareDatetime
     last_at: AwareDatetime
+    previous: dict[str, str] = Field(default_factory=dict)
+    next: dict[str, str] = Field(default_factory=dict)
 
 
 class EntityView(_View):
@@ -154,7 +159,9 @@ def browse(opened: Callable[[], Opened], *, max_page: int) -> APIRouter:
     @router.get("/sessions")
     async def sessions(tenant: Tenant, limit: Limit = default_page, after: After = None) -> SessionsPage:
         """Give the tenant's sessions."""
-        page = await graph(tenant).sessions(limit=limit, after=after or "")
+        reader = graph(tenant)
+        page = await reader.sessions(limit=limit, after=after or "")
+        beside = await reader.beside(page)
         views = [
             SessionView(
                 session=one.session,
@@ -162,6 +169,8 @@ def browse(opened: Callable[[], Opened], *, max_page: int) -> APIRouter:
                 events=one.events,
                 first_at=from_us(one.first_us),
                 last_at=from_us(one.last_us),
+                previous=dict(beside[one.session].previous),
+                next=dict(beside[one.session].next),
             )
             for one in page
         ]

@@ -12,7 +12,7 @@ from memory.settings import Settings
 
 #: What counts writes and locks, and says nothing about the memory.
 COUNTERS = frozenset({"rev", "edge_rev", "born"})
-_LABELS = ("Event", "Session", "Entity", "Episode", "Awaited", "Name", "Slot")
+_LABELS = ("Event", "Session", "Agent", "Stint", "Entity", "Episode", "Awaited", "Name", "Slot")
 #: Locks, and what depends on the order in which a memory came together: where names are looked for, and history.
 _BESIDE = ("Lock", "Block", "EntityChange")
 _DECIMALS = 5
@@ -52,6 +52,8 @@ def dump(settings: Settings, tenant: str, *, without: Iterable[str] = ()) -> Dum
         query = (
             "MATCH (n:Event)-[r]->(m) WHERE n.uid > $low AND n.uid < $high RETURN n.uid, type(r), m.uid, properties(r)"
         )
+        edges += [_line(left_out, *row) for row in session.run(query, bounds)]
+        query = query.replace("Event", "Stint")
         edges += [_line(left_out, *row) for row in session.run(query, bounds)]
     return Dump(tuple(sorted(nodes)), tuple(sorted(edges)), tuple(sorted(_vectors(settings, tenant, left_out))))
 

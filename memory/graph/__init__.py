@@ -8,6 +8,7 @@ from memory.graph.editing import Decision, EntityEditor
 from memory.graph.extractions import Claimed, Extractions
 from memory.graph.graph import Graph
 from memory.graph.model import (
+    Beside,
     Counts,
     Done,
     EntityNode,
@@ -25,9 +26,11 @@ from memory.graph.model import (
 )
 from memory.graph.name_writes import Why
 from memory.graph.reader import GraphReader
+from memory.graph.session_order import SessionLink
 from memory.graph.writer import GraphWriter
 
 __all__ = [
+    "Beside",
     "Budgets",
     "Claimed",
     "Counts",
@@ -46,6 +49,7 @@ __all__ = [
     "NameChange",
     "NeighbourEdge",
     "Neighbourhood",
+    "SessionLink",
     "SessionNode",
     "SupersededBy",
     "Totals",

@@ -188,6 +188,8 @@ class SweepEnd(Cypher):
     """Where a page of a tenant's nodes ends, for each label in `SWEPT`."""
 
     SESSION = _page_end(Label.SESSION)
+    AGENT = _page_end(Label.AGENT)
+    STINT = _page_end(Label.STINT)
     ENTITY = _page_end(Label.ENTITY)
     EPISODE = _page_end(Label.EPISODE)
     AWAITED = _page_end(Label.AWAITED)
@@ -204,6 +206,8 @@ class Sweep(Cypher):
     """What removes such a page, by the same names."""
 
     SESSION = _drop(Label.SESSION)
+    AGENT = _drop(Label.AGENT)
+    STINT = _drop(Label.STINT)
     ENTITY = _drop(Label.ENTITY)
     EPISODE = _drop(Label.EPISODE)
     AWAITED = _drop(Label.AWAITED)

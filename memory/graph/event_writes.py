@@ -8,19 +8,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from memory.errors import StoreConflict
 from memory.events import EventNode
 from memory.graph.batches import chunks, halving
-from memory.graph.chain import Gap, Link, is_late, plan, session_range
+from memory.graph.chain import Gap, Link, is_late, plan
 from memory.graph.driver import Bolt, Transaction
 from memory.graph.model import EventsWritten
+from memory.graph.places import find_gaps
 from memory.graph.records import event_row, row_bytes
-from memory.graph.statements import PROBES, Statement
+from memory.graph.statements import Statement
 
 Row = dict[str, Any]
-
-#: An interval that holds no chain key: fills a probe's unused places.
-_NOWHERE = ("~", "")
 
 
 @dataclass(slots=True)
@@ -116,44 +113,7 @@ async def _gaps(transaction: Transaction, sessions: Sequence[_Session]) -> dict[
     late: list[tuple[Link, str]] = []
     for session in sessions:
         late += [(link, session.uid) for link in session.links() if is_late(link, session.tail)]
-    if not late:
-        return {}
-    after: dict[str, Link] = {}
-    for start in range(0, len(late), PROBES):
-        part = late[start : start + PROBES]
-        parameters: dict[str, str] = {}
-        for i in range(PROBES):
-            inside = i < len(part)
-            parameters[f"low{i}"] = part[i][0].key if inside else _NOWHERE[0]
-            parameters[f"high{i}"] = session_range(part[i][1])[1] if inside else _NOWHERE[1]
-        for i, uid, key in await transaction.rows(Statement.CHAIN_AFTER, **parameters):
-            after[part[i][0].uid] = Link(uid, key)
-    return await _proven(transaction, {link.uid: link for link, _ in late}, after)
-
-
-async def _proven(transaction: Transaction, late: dict[str, Link], after: dict[str, Link]) -> dict[str, Gap]:
-    """Prove each place by the chain: the stored predecessor of the found successor must lie before the late event.
-
-    Where it does not, the index gave a later event than the first, and the chain is walked back to the place.
-    """
-    gaps: dict[str, Gap] = {}
-    if len(after) < len(late):
-        raise StoreConflict("the end of a chain moved while its session was held")
-    while after:
-        before: dict[str, Link] = {}
-        for uid, previous_uid, previous_chain in await transaction.collected(
-            Statement.CHAIN_BEFORE, uids=list({link.uid for link in after.values()})
-        ):
-            before[uid] = Link(previous_uid, previous_chain)
-        onward: dict[str, Link] = {}
-        for uid, successor in after.items():
-            previous = before.get(successor.uid)
-            if previous is not None and previous.key > late[uid].key:
-                onward[uid] = previous
-            else:
-                gaps[uid] = Gap(previous, successor)
-        after = onward
-    return gaps
+    return await find_gaps(transaction, late, after=Statement.CHAIN_AFTER, before=Statement.CHAIN_BEFORE)
 
 
 def _compare(rows: Sequence[Row], digests: dict[str, str]) -> EventsWritten:

@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from memory.events import uid
+from memory.graph import stint_mends, stints
 from memory.graph.batches import chunks
 from memory.graph.chain import key_of_place, session_range
 from memory.graph.cypher import Cypher
@@ -20,6 +21,7 @@ from memory.graph.fact_statements import FactStatement
 from memory.graph.mends import Mend
 from memory.graph.queries import Query
 from memory.graph.statements import Statement
+from memory.graph.stints import Stint
 from memory.relations import Origin
 
 _PAGE = 1_000
@@ -72,29 +74,58 @@ class Mender:
     async def rebuild_session(self, session: str) -> None:
         """Make a session's chain and its node's totals again from its events; a session without events goes.
 
-        Only edges that are wrong change. Events' chain keys must be right (`put_in_place`).
+        Only edges that are wrong change, and its place among the sessions of its agents, whose chains must be sound.
+        Events' chain keys must be right (`put_in_place`).
         """
-        key = uid(self.tenant, session)
 
         async def work(transaction: Transaction) -> None:
-            known = await transaction.collected(Mend.SESSION_HOLD, uid=key, tenant=self.tenant, session=session)
-            events = await _events_of(transaction, key)
-            await _relink(transaction, events)
-            if not events:
-                await transaction.run(Mend.SESSION_DROP, uid=key)
-                return
-            agents = {event[3] for event in events}
-            totals = {
-                "events": len(events),
-                "agents": [name for name in dict.fromkeys([*known, *(event[3] for event in events)]) if name in agents],
-                "first_us": events[0][2],
-                "last_us": events[-1][2],
-                "last_chain": events[-1][1],
-                "last_uid": events[-1][0],
-            }
-            await transaction.run(Mend.SESSION_SET, uid=key, totals=totals)
+            agents, wanted = await self._rebuild(transaction, session)
+            await stints.settle(transaction, self.tenant, session, agents, wanted)
 
         await self._bolt.transact(work, what="mend of a session's chain")
+
+    async def rebuild_apart(self, session: str, agents: Iterable[str]) -> set[str]:
+        """As `rebuild_session`, but leaves the chains of its agents to `rebuild_agent`; gives the agents concerned.
+
+        `agents`: who may be said to have a part in it, besides those that it says itself.
+        """
+
+        async def work(transaction: Transaction) -> set[str]:
+            known, wanted = await self._rebuild(transaction, session)
+            return await stints.put(transaction, self.tenant, session, {*known, *agents}, wanted)
+
+        return await self._bolt.transact(work, what="mend of a session's chain")
+
+    async def rebuild_agent(self, agent: str) -> None:
+        """Make the chain of an agent's sessions again from their places; an agent without sessions goes."""
+
+        async def work(transaction: Transaction) -> None:
+            await stint_mends.relink(transaction, self.tenant, agent)
+
+        await self._bolt.transact(work, what="mend of an agent's sessions")
+
+    async def _rebuild(self, transaction: Transaction, session: str) -> tuple[list[str], list[Stint]]:
+        """Rebuild a session; gives the agents that it had, and the parts that agents have in it."""
+        key = uid(self.tenant, session)
+        known = await transaction.collected(Mend.SESSION_HOLD, uid=key, tenant=self.tenant, session=session)
+        events = await _events_of(transaction, key)
+        await _relink(transaction, events)
+        if not events:
+            await transaction.run(Mend.SESSION_DROP, uid=key)
+            return known, []
+        first_us: dict[str, int] = {}
+        for event in events:
+            first_us.setdefault(event[3], event[2])
+        totals = {
+            "events": len(events),
+            "agents": [name for name in dict.fromkeys([*known, *first_us]) if name in first_us],
+            "first_us": events[0][2],
+            "last_us": events[-1][2],
+            "last_chain": events[-1][1],
+            "last_uid": events[-1][0],
+        }
+        await transaction.run(Mend.SESSION_SET, uid=key, totals=totals)
+        return known, [Stint(self.tenant, agent, session, at_us) for agent, at_us in first_us.items()]
 
     async def break_cycle(self, cycle: Sequence[str]) -> tuple[str, str] | None:
         """Remove the least certain link of a causal cycle, as (cause, effect); None when producers made every link.

@@ -169,6 +169,14 @@ class SessionNode:
 
 
 @dataclass(frozen=True, slots=True)
+class Beside:
+    """What stands before and after a session: by agent, the session of its that begins before or after this one."""
+
+    previous: Mapping[str, str] = field(default_factory=dict)
+    next: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class EpisodeNode:
     """An episode of a session as it is stored; times are the event times of its ends, in UTC microseconds."""
 

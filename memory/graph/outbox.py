@@ -12,6 +12,7 @@ from memory.events import uid
 from memory.graph.cypher import Cypher
 from memory.graph.driver import Bolt, Transaction
 from memory.graph.model import Mark
+from memory.graph.session_order import SessionLink, links_beside
 from memory.graph.untold import notes_of, told_again
 from memory.relations import EdgeType
 
@@ -148,6 +149,18 @@ class Outbox:
             return await told_again(transaction, self._tenant, notes) if notes else []
 
         return await self._bolt.transact(work, what="query of withdrawn edges") if windows else []
+
+    async def links(self, ids: Sequence[str]) -> list[SessionLink]:
+        """Give the links that the sessions of these events have now in the order of their agents' sessions."""
+        uids = sorted({uid(self._tenant, ident) for ident in ids})
+        found: dict[SessionLink, None] = {}
+        for start in range(0, len(uids), _TURN):
+
+            async def work(transaction: Transaction, start: int = start) -> list[SessionLink]:
+                return await links_beside(transaction, self._tenant, uids[start : start + _TURN])
+
+            found |= dict.fromkeys(await self._bolt.transact(work, what="query of session links"))
+        return list(found)
 
     def _place(self, session: str) -> str:
         return f"{uid(self._tenant, self._stage.value)}|{session}"

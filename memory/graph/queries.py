@@ -97,7 +97,7 @@ RETURN collect([p.id, n.uid, n.chain])"""
     CHAIN_PAGE = "MATCH (n:Event) WHERE n.chain > $low AND n.chain <= $top RETURN collect(properties(n))"
     CHAIN_PAGE_KEYS = """
 MATCH (n:Event) WHERE n.chain > $low AND n.chain <= $top
-RETURN collect([n.uid, n.chain, n.tenant, n.session, n.occurred_us, n.sequence])"""
+RETURN collect([n.uid, n.chain, n.tenant, n.session, n.occurred_us, n.sequence, n.agent, n.c_episodes])"""
     SESSIONS_PAGE_END = (
         "MATCH (s:Session) WHERE s.uid > $low AND s.uid < $high WITH s.uid AS at LIMIT $limit RETURN max(at)"
     )

@@ -15,6 +15,7 @@ from memory.graph.driver import Bolt, Transaction
 from memory.graph.entity_statements import EntityStatement
 from memory.graph.fact_statements import FactStatement
 from memory.graph.model import (
+    Beside,
     Counts,
     EntityNode,
     EpisodeNode,
@@ -30,6 +31,8 @@ from memory.graph.neighbours import neighbourhood
 from memory.graph.queries import MAX_WINDOW, SHORT_WINDOW, Query
 from memory.graph.records import event_node
 from memory.graph.rows import causal_edge
+from memory.graph.stint_statements import StintStatement
+from memory.graph.stints import stint_uid
 from memory.relations import CausalEdge, EdgeType
 
 #: Most events unwound in one statement; longer lists are asked for in turns.
@@ -119,6 +122,19 @@ class GraphReader:
             SessionNode(session, tuple(agents), events, first_us, last_us)
             for _, session, agents, events, first_us, last_us, _ in sorted(rows)[:limit]
         ]
+
+    async def beside(self, sessions: Sequence[SessionNode]) -> dict[str, Beside]:
+        """Give for each session, by name, which sessions of its agents begin before and after it."""
+        uids = [stint_uid(self.tenant, agent, one.session) for one in sessions for agent in one.agents]
+        sides: dict[str, dict[str, dict[str, str]]] = {"previous": {}, "next": {}}
+        for start in range(0, len(uids), _TURN):
+            for part, rows in await self._bolt.ask(StintStatement.BESIDE, uids=uids[start : start + _TURN]):
+                for session, agent, other in rows:
+                    sides[part].setdefault(session, {})[agent] = other
+        return {
+            one.session: Beside(sides["previous"].get(one.session, {}), sides["next"].get(one.session, {}))
+            for one in sessions
+        }
 
     async def entities(self, keys: Sequence[str]) -> dict[str, EntityNode]:
         """Give the stored entities among normal forms `keys`, by key."""

@@ -13,6 +13,8 @@ class Label(StrEnum):
 
     EVENT = "Event"
     SESSION = "Session"
+    AGENT = "Agent"
+    STINT = "Stint"
     ENTITY = "Entity"
     EPISODE = "Episode"
     AWAITED = "Awaited"
@@ -35,11 +37,13 @@ class Dialect(StrEnum):
     NEO4J = "neo4j"
 
 
-#: Properties with a plain index. `chain` serves splicing, timelines and windows of time by ranges; equality on
-#: `cause_uid` finds who waits for an event that has just arrived; `place` walks over a tenant's extractions by age;
-#: equality on the outbox's `place` finds what a session's windows have still to tell.
+#: Properties with a plain index. `chain` serves splicing, timelines and windows of time by ranges, a stint's `place`
+#: splices an agent's sessions; equality on `cause_uid` finds who waits for an event that has just arrived; `place`
+#: walks over a tenant's extractions by age; equality on the outbox's `place` finds what a session's windows have still
+#: to tell.
 INDEXED: tuple[tuple[Label, str], ...] = (
     (Label.EVENT, "chain"),
+    (Label.STINT, "place"),
     (Label.AWAITED, "cause_uid"),
     (Label.EXTRACTION, "place"),
     (Label.OUTBOX, "place"),

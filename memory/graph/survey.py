@@ -2,28 +2,34 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
-from memory.graph.chain import key_of_place, session_range
+from memory.graph.chain import Link, key_of_place, session_range
 from memory.graph.cypher import Cypher
 from memory.graph.driver import Bolt, Transaction
 from memory.graph.fact_statements import FactStatement
 from memory.graph.queries import Query
+from memory.graph.stint_statements import StintStatement
+from memory.graph.stints import Stint
 
 _PAGE = 500
 
 
 @dataclass(frozen=True, slots=True)
 class SurveyedEvent:
-    """An event as it is stored. `key`: its chain key; `sound`: the key is the one that its values give.
+    """An event as it is stored. `occurred_us`: UTC microseconds; `key`: its chain key; `sound`: the key is the one that
+    its values give; `cut`: it was taken into episodes and into the order of its agent's sessions.
 
     `edges`: every edge that leaves it, as (type, target without tenant, causal kind or "").
     """
 
     id: str
     session: str
+    agent: str
+    occurred_us: int
     key: str
     sound: bool
+    cut: bool
     edges: tuple[tuple[str, str, str], ...]
 
 
@@ -34,6 +40,26 @@ class SurveyedSession:
     session: str
     events: int
     last_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class SurveyedStint:
+    """An agent's part in a session. `first_us`: UTC microseconds.
+
+    `following`: uids of what it is linked to, each with the gap in microseconds (-1: it says none).
+    """
+
+    uid: str
+    agent: str
+    session: str
+    place: str
+    first_us: int
+    following: tuple[tuple[str, int], ...]
+
+    @classmethod
+    def of(cls, stint: Stint, following: tuple[tuple[str, int], ...]) -> Self:
+        """Give how a stint is stored."""
+        return cls(stint.uid, stint.agent, stint.session, stint.place, stint.first_us, following)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,17 +90,45 @@ class Survey:
                 SurveyedEvent(
                     id=stored[self._strip :],
                     session=session,
+                    agent=agent,
+                    occurred_us=occurred_us,
                     key=key,
                     sound=key == key_of_place(tenant, session, occurred_us, sequence, stored[self._strip :]),
+                    cut=bool(cut),
                     edges=tuple(sorted(edges.get(stored, ()))),
                 )
-                for stored, key, tenant, session, occurred_us, sequence in rows
+                for stored, key, tenant, session, occurred_us, sequence, agent, cut in rows
             ]
 
     async def sessions(self) -> AsyncIterator[list[SurveyedSession]]:
         """Give all session nodes."""
         async for rows in self._pages(Query.SESSIONS_PAGE_END, Query.SESSIONS_PAGE):
             yield [SurveyedSession(row[1], row[3], row[6][self._strip :]) for row in rows]
+
+    async def stints(self) -> AsyncIterator[list[SurveyedStint]]:
+        """Give the parts that agents have in sessions."""
+        async for rows in self._pages(StintStatement.STINTS_PAGE_END, StintStatement.STINTS_PAGE):
+            following: dict[str, list[tuple[str, int]]] = {}
+            for source, target, gap_us in await self._collected(
+                StintStatement.LINKS_FROM, uids=[row[0] for row in rows]
+            ):
+                following.setdefault(source, []).append((target, -1 if gap_us is None else gap_us))
+            yield [
+                SurveyedStint(
+                    stored,
+                    agent or "",
+                    session or "",
+                    place or "",
+                    first_us or 0,
+                    tuple(sorted(following.get(stored, ()))),
+                )
+                for stored, agent, session, place, first_us in rows
+            ]
+
+    async def agents(self) -> AsyncIterator[list[tuple[str, Link]]]:
+        """Give all agents, each with the end of the chain of its sessions that its node says."""
+        async for rows in self._pages(StintStatement.AGENTS_PAGE_END, StintStatement.AGENTS_PAGE):
+            yield [(stored[self._strip :], Link(last or "", place or "")) for stored, _, last, place in rows]
 
     async def entities(self) -> AsyncIterator[list[tuple[str, int, int]]]:
         """Give all entities as (key, number of edges that the node says, number of edges)."""

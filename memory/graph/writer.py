@@ -19,6 +19,7 @@ from memory.graph import (
     name_mends,
     name_writes,
     rule_causes,
+    session_order,
 )
 from memory.graph.batches import chunks
 from memory.graph.driver import Bolt, Transaction
@@ -26,6 +27,7 @@ from memory.graph.extractions import Extractions
 from memory.graph.marks import mark_in
 from memory.graph.model import Done, EventsWritten, Mark, NameChange
 from memory.graph.rule_causes import RuleChanges, RuleReading
+from memory.graph.session_order import SessionLink
 from memory.relations import CausalEdge, Episode, Mention, SimilarEdge
 
 
@@ -45,6 +47,14 @@ class GraphWriter:
             return await event_writes.write_events(self._bolt, nodes)
         except ValueError as error:
             raise MalformedEvent(f"an event cannot be stored: {error}") from error
+
+    async def place_sessions(self, tenant: str, ids: Sequence[str]) -> list[SessionLink]:
+        """Put the sessions of stored events into the order of their agents' sessions; gives the links that this made.
+
+        The order is a function of the set of events that were given, whatever the order, the batches or the number of
+        writers: by an agent's first event in each session (arXiv 2601.03236, section 3.2: temporal edges).
+        """
+        return await session_order.place_sessions(self._bolt, tenant, ids)
 
     async def write_causes(
         self, tenant: str, edges: Sequence[CausalEdge], *, done: Done | None = None

@@ -28,12 +28,16 @@ from tests.chaos.history import History, make_history
 from tests.chaos.verify import everything
 
 #: Edges that are a function of the set of events.
-EQUAL = ("NEXT", "CAUSES", "MENTIONS", "SPOKEN_BY", "PART_OF", "STATES", "SUPERSEDES")
+EQUAL = ("NEXT", "NEXT_SESSION", "CAUSES", "MENTIONS", "SPOKEN_BY", "PART_OF", "STATES", "SUPERSEDES")
 TOLD = ("CAUSES", "SIMILAR", "MENTIONS", "SPOKEN_BY", "PART_OF", "STATES", "SUPERSEDES")
 #: Edges that may be taken back: what was told of them and stands no more must have been told as withdrawn.
 WITHDRAWN = ("CAUSES", "SUPERSEDES")
 _EDGES = """
 MATCH (n:Event {tenant: $tenant})-[r]->(m) RETURN collect([type(r), n.id, m.uid, coalesce(r.kind, '')]) AS rows
+"""
+_SESSIONS = """
+MATCH (n:Stint {tenant: $tenant})-[r:NEXT_SESSION]->(m)
+RETURN collect([type(r), n.session, m.tenant + '|' + m.session, n.agent]) AS rows
 """
 _LEFT = """
 MATCH (n:Event) WHERE n.c_semantic AND n.c_entities AND n.c_causal AND n.c_episodes RETURN count(n) AS done
@@ -140,8 +144,9 @@ async def _seen(settings: Settings, tenants: list[str], kills: int) -> _Seen:
     auth = (settings.graph_user, settings.graph_password.get_secret_value())
     async with AsyncGraphDatabase.driver(settings.graph_uri, auth=auth) as driver:
         for tenant in tenants:
-            found = await driver.execute_query(_EDGES, tenant=tenant, database_=settings.graph_database)
-            edges.update((kind, a, b.partition("|")[2], detail) for kind, a, b, detail in found.records[0]["rows"])
+            for query in (_EDGES, _SESSIONS):
+                found = await driver.execute_query(query, tenant=tenant, database_=settings.graph_database)
+                edges.update((kind, a, b.partition("|")[2], detail) for kind, a, b, detail in found.records[0]["rows"])
     told: set[Edge] = set()
     withdrawn: set[Edge] = set()
     async for _, value, _ in everything(settings, Topic.MEMORY_CHANGES.name_in(settings)):

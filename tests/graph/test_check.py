@@ -8,7 +8,7 @@ import pytest
 from neo4j import AsyncGraphDatabase
 
 from memory.check import MAX_VIOLATIONS, Rule, check
-from memory.graph import Graph
+from memory.graph import Done, Graph, Mark
 from memory.relations import Episode, Mention, Origin, Provenance, SimilarEdge
 from memory.settings import Settings
 from memory.vectors import VectorRow, Vectors
@@ -41,8 +41,12 @@ async def fill(graph: Graph, vectors: Vectors, tenant: str) -> None:
     await writer.write_similar(tenant, [SimilarEdge(event_id(0), event_id(7), 0.5)])
     provenance = Provenance(Origin.RULE, 0.9, T0)
     await writer.write_mentions(tenant, [Mention(event_id(n), "bob", "Bob", "person", provenance) for n in (0, 6)])
+    ids = [node.id for node in nodes]
+    await writer.place_sessions(tenant, ids)
     await writer.write_episodes(
-        tenant, [Episode(event_id("ep"), "one", (event_id(0), event_id(1)), T0, T0, "t", "gap")]
+        tenant,
+        [Episode(event_id("ep"), "one", (event_id(0), event_id(1)), T0, T0, "t", "gap")],
+        done=Done(Mark.EPISODES, ids),
     )
     await vectors.upsert([row(tenant, n) for n in range(_NUMBER)])
 
@@ -83,7 +87,7 @@ _A, _B = "MATCH (a:Event {uid: $a})", "MATCH (b:Event {uid: $b})"
             3,
             {Rule.CHAIN_GAP: (1, 2), Rule.CHAIN_ORDER: (1, 3)},
         ),
-        (f"{_A} SET a.occurred_us = 1", 3, 0, {Rule.CHAIN_ORDER: (3,)}),
+        (f"{_A} SET a.occurred_us = 1", 3, 0, {Rule.CHAIN_ORDER: (3,), Rule.SESSION_ORDER: None}),
         (f"{_A} {_B} CREATE (a)-[:CAUSES {{kind: 'leads_to'}}]->(b)", 5, 0, {Rule.CAUSAL_CYCLE: None}),
         (f"{_A} {_B} CREATE (a)-[:CAUSES {{kind: 'leads_to'}}]->(b)", 0, 1, {Rule.DUPLICATE_EDGE: (0, 1)}),
         (f"{_A} {_B} CREATE (a)-[:CAUSES {{kind: 'enables'}}]->(b)", 0, 1, {}),
@@ -121,6 +125,19 @@ async def test_a_damaged_edge_is_found(
             Rule.SESSION_TOTALS,
             ("zero",),
         ),
+        (
+            "MATCH (:Stint {uid: $tenant + '|agent|one'})-[r:NEXT_SESSION]->(:Stint) DELETE r",
+            Rule.SESSION_ORDER,
+            ("agent", "one"),
+        ),
+        ("MATCH (n:Stint {uid: $tenant + '|agent|two'}) SET n.place = ''", Rule.SESSION_ORDER, ("agent", "two")),
+        (
+            "CREATE (:Stint {uid: $tenant + '|agent|none', agent: 'agent', session: 'none', place: 'x'})",
+            Rule.SESSION_ORDER,
+            ("agent", "none"),
+        ),
+        ("MATCH (g:Agent {uid: $tenant + '|agent'}) SET g.last_uid = ''", Rule.SESSION_ORDER, ("agent",)),
+        ("CREATE (:Agent {uid: $tenant + '|nobody', agent: 'nobody'})", Rule.SESSION_ORDER, ("nobody",)),
         ("CREATE (:Entity {uid: $tenant + '|alone', key: 'alone', events: 0})", Rule.ORPHAN_ENTITY, ("alone",)),
         ("MATCH (e:Entity {uid: $tenant + '|bob'}) SET e.events = 7", Rule.ENTITY_COUNT, ("bob",)),
         ("CREATE (:Episode {uid: $tenant + '|alone', id: 'alone'})", Rule.ORPHAN_EPISODE, ("alone",)),

@@ -11,7 +11,7 @@ from pymilvus import MilvusClient
 
 from memory.check import Rule, check
 from memory.embedding import Encoder, make_encoder
-from memory.graph import Graph
+from memory.graph import Done, Graph, Mark
 from memory.relations import Episode, Mention, Origin, Provenance, SimilarEdge
 from memory.repair import RepairReport, repair
 from memory.settings import Settings
@@ -50,12 +50,15 @@ async def memory(graph: Graph, vectors: Vectors, encoder: Encoder, tenant: str) 
     await writer.write_similar(tenant, [SimilarEdge(event_id(0), event_id(7), 0.5)])
     provenance = Provenance(Origin.RULE, 0.9, T0)
     await writer.write_mentions(tenant, [Mention(event_id(n), "bob", "Bob", "person", provenance) for n in (0, 6)])
+    ids = [node.id for node in nodes]
+    await writer.place_sessions(tenant, ids)
     await writer.write_episodes(
         tenant,
         [
             Episode(event_id("ep"), "one", (event_id(0), event_id(1)), T0, T0 + 10, "t", "gap"),
             Episode(event_id("ep2"), "two", (event_id(5), event_id(6)), T0 + 50, T0 + 60, "t", "gap"),
         ],
+        done=Done(Mark.EPISODES, ids),
     )
     found = await encoder.encode([document_text(node) for node in nodes])
     await vectors.upsert([vector_row(node, document_keywords(node), v) for node, v in zip(nodes, found, strict=True)])
@@ -88,13 +91,17 @@ class Memory:
         low, high = f"{self.tenant}|", f"{self.tenant}}}"
         within = "n.uid > $low AND n.uid < $high"
         nodes, edges = [], []
-        for label in ("Event", "Session", "Entity", "Episode", "Awaited"):
+        for label in ("Event", "Session", "Agent", "Stint", "Entity", "Episode", "Awaited"):
             rows = await self.run(
                 settings, f"MATCH (n:{label}) WHERE {within} RETURN properties(n)", low=low, high=high
             )
             nodes += [_line(label, row[0]) for row in rows]
         query = f"MATCH (n:Event)-[r]->(m) WHERE {within} RETURN n.uid, type(r), m.uid, properties(r)"
         for source, name, target, found in await self.run(settings, query, low=low, high=high):
+            edges.append(_line(source, name, target, found))
+        for source, name, target, found in await self.run(
+            settings, query.replace("Event", "Stint"), low=low, high=high
+        ):
             edges.append(_line(source, name, target, found))
         return {"nodes": sorted(nodes), "edges": sorted(edges), "vectors": self._vectors(settings)}
 
@@ -174,6 +181,24 @@ async def test_a_damaged_event_or_edge_is_as_it_was(
             Rule.SESSION_TOTALS,
             ("zero",),
         ),
+        (
+            "MATCH (:Stint {uid: $tenant + '|agent|one'})-[r:NEXT_SESSION]->(:Stint) DELETE r",
+            Rule.SESSION_ORDER,
+            ("agent", "one"),
+        ),
+        (
+            "MATCH (a:Stint {uid: $tenant + '|agent|one'}) MATCH (b:Stint {uid: $tenant + '|agent|two'})"
+            " CREATE (b)-[:NEXT_SESSION {gap_us: 1}]->(a)",
+            Rule.SESSION_ORDER,
+            ("agent", "two"),
+        ),
+        ("MATCH (g:Agent {uid: $tenant + '|agent'}) SET g.last_uid = ''", Rule.SESSION_ORDER, ("agent",)),
+        ("CREATE (:Agent {uid: $tenant + '|nobody', agent: 'nobody'})", Rule.SESSION_ORDER, ("nobody",)),
+        (
+            "CREATE (:Stint {uid: $tenant + '|agent|none', agent: 'agent', session: 'none', place: 'x'})",
+            Rule.SESSION_ORDER,
+            ("agent", "none"),
+        ),
         ("CREATE (:Entity {uid: $tenant + '|alone', key: 'alone', events: 0})", Rule.ORPHAN_ENTITY, ("alone",)),
         ("MATCH (e:Entity {uid: $tenant + '|bob'}) SET e.events = 7", Rule.ENTITY_COUNT, ("bob",)),
         ("CREATE (:Episode {uid: $tenant + '|alone', id: 'alone'})", Rule.ORPHAN_EPISODE, ("alone",)),
@@ -200,6 +225,17 @@ async def test_a_damaged_node_is_as_it_was(
     [found] = report.repaired
     assert found.rule is rule
     assert ids is None or found.ids == ids
+    assert await memory.dump(settings) == sound
+
+
+async def test_a_lost_order_of_sessions_is_made_again(settings: Settings, memory: Memory) -> None:
+    """As in a memory that was written before there was one."""
+    sound = await memory.dump(settings)
+    for label in ("Stint", "Agent"):
+        bounds = {"low": f"{memory.tenant}|", "high": f"{memory.tenant}}}"}
+        await memory.run(settings, f"MATCH (n:{label}) WHERE n.uid > $low AND n.uid < $high DETACH DELETE n", **bounds)
+    assert await memory.dump(settings) != sound
+    assert (await memory.repair()).ok
     assert await memory.dump(settings) == sound
 
 

@@ -18,12 +18,14 @@ from memory.graph.outbox import OutboxStatement
 from memory.graph.queries import Query
 from memory.graph.schema import Label
 from memory.graph.statements import Statement
+from memory.graph.stint_statements import StintStatement
 from memory.graph.untold import UntoldStatement
 from memory.relations import EdgeType
 
 _ALL: list[Cypher] = [
     *CauseStatement,
     *Statement,
+    *StintStatement,
     *EntityStatement,
     *FactStatement,
     *Query,

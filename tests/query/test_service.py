@@ -146,11 +146,16 @@ async def test_events_and_their_neighbours_can_be_read(client: httpx.AsyncClient
 
 
 async def test_sessions_and_timelines_are_paged(client: httpx.AsyncClient, memory: SmallMemory) -> None:
+    ids = await memory.graph.reader(memory.tenant).event_ids(limit=100)
+    await memory.graph.writer().place_sessions(memory.tenant, ids)
     first = (await client.get("/v1/sessions", params={"limit": 1})).json()
     assert [one["session"] for one in first["sessions"]] == ["talk/1"]
     assert first["sessions"][0]["events"] == 2
     second = (await client.get("/v1/sessions", params={"limit": 1, "after": first["next"]})).json()
     assert [one["session"] for one in second["sessions"]] == ["talk/2"]
+    assert "talk/2" in first["sessions"][0]["next"].values()
+    assert first["sessions"][0]["previous"] == {}
+    assert "talk/1" in second["sessions"][0]["previous"].values()
     page = (await client.get("/v1/sessions/talk/1/timeline", params={"limit": 1})).json()
     assert [one["ref"] for one in page["events"]] == ["a/1"]
     rest = (await client.get("/v1/sessions/talk/1/timeline", params={"after": page["next"]})).json()
