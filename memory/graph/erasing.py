@@ -22,6 +22,7 @@ from memory.graph.fact_writes import relearn_slot_in
 from memory.graph.mending import Mender
 from memory.graph.queries import Query
 from memory.graph.statements import Statement
+from memory.graph.stints import leave
 from memory.graph.unfounded import drop_unfounded_in
 from memory.graph.unlinking import hold, unlinking
 from memory.relations import Origin
@@ -197,6 +198,7 @@ class GraphEraser:
         episodes = sorted(await transaction.collected(Erase.EPISODES_OF, uids=there))
         edges = int(await transaction.value(Erase.EDGES_OF, uids=there) or 0)
         await transaction.run(Erase.EVENTS_DROP, uids=there)
+        await leave(transaction, self.tenant, chains.empty)
         await chains.settle(transaction)
         awaited = [f"{self.tenant}|{row[0][self._strip :]}|{parent}" for row in rows for parent in (row[4] or ())]
         for part in chunks(awaited):

@@ -19,6 +19,11 @@ UNWIND $uids AS uid
 MATCH (n:Stint {uid: uid})
 RETURN collect([n.uid, n.place])"""
 
+    SESSIONS_AGENTS = """
+UNWIND $uids AS uid
+MATCH (s:Session {uid: uid})
+RETURN collect([s.session, s.agents])"""
+
     FIRSTS = """
 UNWIND $uids AS uid
 MATCH (n:Event {uid: uid})

@@ -90,6 +90,16 @@ async def settle(
     await _relocate(transaction, moved, gone, known)
 
 
+async def leave(transaction: Transaction, tenant: str, session_uids: Sequence[str]) -> None:
+    """Take sessions, whose nodes are held and about to go, out of the chains of their agents."""
+    gone: list[Stint] = []
+    for part in chunks(session_uids):
+        for session, agents in await transaction.collected(StintStatement.SESSIONS_AGENTS, uids=part):
+            gone += [Stint(tenant, agent, session, 0) for agent in agents]
+    known = await _known(transaction, [stint.uid for stint in gone])
+    await _relocate(transaction, [], [stint for stint in gone if stint.uid in known], known)
+
+
 async def put(
     transaction: Transaction, tenant: str, session: str, agents: Iterable[str], wanted: Sequence[Stint]
 ) -> set[str]:

@@ -8,7 +8,7 @@ from consolidators import open_handler
 from memory.check import Rule, check
 from memory.events import AgentEvent
 from memory.graph import Mark
-from memory.graph.erasing import Doomed
+from memory.graph.erasing_pages import Doomed, Page
 from memory.records import Handled
 from tests.consolidators.memory import Memory, edges_of
 
@@ -100,10 +100,10 @@ async def test_an_erased_first_event_moves_the_session_and_an_erased_session_clo
     await memory.run("episodes", await memory.store(events))
     assert await _next(memory) == {"s2": "s1", "s1": "s3"}
     eraser = memory.graph.eraser(memory.tenant)
-    await eraser.remove(Doomed("s2", (memory.id("first"),)))
+    await eraser.remove(Page((Doomed("s2", (memory.id("first"),)),), ("s2",)))
     await eraser.rebuild("s2")
     assert await _next(memory) == {"s1": "s2", "s2": "s3"}
-    await eraser.remove(Doomed("s2", (memory.id("b"),)))
+    await eraser.remove(Page((Doomed("s2", (memory.id("b"),)),), ("s2",)))
     await eraser.rebuild("s2")
     assert await _next(memory) == {"s1": "s3"}
     assert [
