@@ -283,7 +283,7 @@ def group(values: Sequence[Ingested]) -> list[Work]:
 #: surface, title, a fact's values): no erasure reaches what is published, and what is true now the stores tell.
 _TOLD = frozenset(
     {"type", "source", "target", "kind", "before", "moved", "withdrawn", "entity_type", "cosine", "evidence"}
-    | {"origin", "confidence", "rule", "model", "prompt_version", "created_us"}
+    | {"origin", "confidence", "rule", "model", "prompt_version", "created_us", "agent", "gap_us"}
 )
 
 
