@@ -55,7 +55,8 @@ async def connections_end_with_their_test() -> AsyncIterator[None]:
     loop = asyncio.get_running_loop()
     # by type: `isinstance` asks the object, and a proxy of something that is gone raises
     for transport in [one for one in gc.get_objects() if issubclass(type(one), asyncio.Transport)]:
-        if getattr(transport, "_loop", None) is loop and transport.is_closing():
+        gone = getattr(transport, "_ssl_protocol", transport) is None  # TLS has said goodbye, and `abort` would fail
+        if getattr(transport, "_loop", None) is loop and transport.is_closing() and not gone:
             transport.abort()
     await asyncio.sleep(0)  # the loop calls what has ended
     await asyncio.sleep(0)
